@@ -222,7 +222,7 @@ def run_stream(
     run : str
         Name of the run in each event.
     record_cpu : bool
-        Whether to record CPU seconds. Two logs of one run then differ in these numbers.
+        Whether to record CPU seconds, which differ between two runs with identical settings.
     labelled : bool
         Whether to write the correct label into each prediction. The log can then be scored without
         a label file.

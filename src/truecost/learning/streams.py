@@ -341,8 +341,8 @@ def streams_of(
 ) -> list[Stream]:
     """Make the streams of a source for one seed.
 
-    There is one stream for each target. If the source has a stream column, there is one stream for
-    each of its values and each target.
+    There is one stream for each target, or a single stream if there are no targets. If the source
+    has a stream column, this holds for each value of the column.
 
     Parameters
     ----------

@@ -243,8 +243,8 @@ class Task:
     Attributes
     ----------
     kind : {"detection", "classes", "numbers", "transcripts", "translation", "diarization"}
-        Kind of the outputs. The outputs of transcripts, translation and diarization (lifelong
-        learning) are texts; `truecost.corrections.texts` defines the text of a diarization.
+        Kind of the outputs. `transcripts`, `translation` and `diarization` (lifelong learning) have
+        texts as outputs; `truecost.corrections.texts` defines the text of a diarization.
     classes : tuple of str
         Names of the classes. For detection, (other, target). Empty for numbers and texts.
     seed : int
@@ -372,7 +372,7 @@ class Strategy(Protocol):
     A strategy may have further methods and attributes:
 
     - `learn(batch, outputs, answered)` is called after each adaptation. `outputs` are the outputs
-      from which the strategy chose; None before the stream, when there was no choice.
+      from which the strategy chose, or None before the stream starts.
     - `snapshot()` and `restore(state)` save and restore the state between two batches, as in
       `Restorable`.
     - `stateless = True` declares that the strategy has no state between two batches.

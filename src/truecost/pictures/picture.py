@@ -183,7 +183,7 @@ class Picture:
     key : tuple
         Legend: pairs of a kind of mark and its meaning.
     parts, shades : tuple of str
-        Meanings of the tones of bars (`parts`) and of cells (`shades`).
+        Meanings of the colours of bars (`parts`) and of the shades of cells (`shades`).
     strip : tuple
         Histograms above the picture: triples of series, positions on the x axis and heights.
     square : bool
@@ -221,7 +221,7 @@ class Picture:
 
     @cached_property
     def series(self) -> tuple[str, ...]:
-        """Names of the series: those of the marks in drawing order, then those of the strip."""
+        """Names of the series in drawing order: first of the marks, then of the histograms."""
         found = (*(m.series for m in self.marks), *(name for name, _, _ in self.strip))
         return tuple(dict.fromkeys(filter(None, found)))
 

@@ -151,8 +151,8 @@ class Help:
     corrections : int
         Number of corrections that the person volunteers.
     document : int, optional
-        Number of questions and corrections about one document. An item without a document is a
-        document. Default: no limit.
+        Number of questions and corrections about one document. An item without an entry in
+        `Course.documents` counts as a document. Default: no limit.
     seconds : float, optional
         Active time in seconds after which the person stops. Default: no limit.
     rounds : int

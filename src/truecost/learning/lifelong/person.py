@@ -78,7 +78,7 @@ class DomainExpert(SimulatedPerson):
     """Simulated person who answers questions and corrects outputs, with working times and mistakes.
 
     All random numbers depend only on the seed, the course, the item and its part. Different
-    versions of a system therefore receive identical answers about an item.
+    versions of a system therefore receive identical answers to a question.
 
     Parameters
     ----------

@@ -331,7 +331,7 @@ def build(
         Seed of the run.
     classes : sequence of str
         Classes in the order of the learner's probabilities. Only strategies of scikit-activeml use
-        them; optional.
+        them.
 
     Returns
     -------

@@ -101,8 +101,8 @@ class Lifelong(Rows):
     """The outputs of all versions of one system on the test data of several times, ready for
     scoring.
 
-    A version is the model after it adapted to the data of one time. Versions M_i have numbers i
-    from 0; M_0 is the initial version.
+    A version is the model after it adapted to the data of one time. Version M_i is version number
+    i; M_0 is the initial version.
 
     Attributes
     ----------
@@ -123,7 +123,7 @@ class Lifelong(Rows):
     stream : Scored, optional
         Outputs on the lifelong set, the data to which the versions adapted. State `base`: output of
         version M_(i-1) on the data of time l_i, before adaptation. State `adapted`: output of
-        version M_i on these data, after it.
+        version M_i on these data, after adaptation to them.
     offline : polars.DataFrame
         Help of people outside the test set, which no score contains. One row for each run and
         version. A learning curve from a table has a column `cost` in place of the numbers.

@@ -63,7 +63,7 @@ class SweepAdvice(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
     application : str
         Name of the application; empty for a single application.
     objective : str
-        Reason for the choice of the measure; empty if the advice by this measure is additional.
+        Reason why this measure compares the budgets; empty for advice by an additional measure.
     strategy : str
         Strategy whose budgets are compared; empty for a comparison of all strategies.
     best : SweepPoint
@@ -71,7 +71,7 @@ class SweepAdvice(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
     edge : {"", "lowest", "highest"}
         Whether the best budget is the lowest or highest budget of its strategy. Then a better
         budget may exist outside the tried range. Empty for measures without the cost of questions,
-        such as `act_dcf`: the highest budget is usually the best by these.
+        such as `act_dcf`, whose best budget is usually the highest.
     points : tuple of SweepPoint
         All compared budgets, by strategy and budget.
     others : tuple of SweepDifference

@@ -83,7 +83,7 @@ class CostCurve:
         Parameters
         ----------
         thresholds : ndarray of float64
-            Thresholds, in the unit of `unit`.
+            Thresholds, in the unit that the attribute `unit` names.
         """
         return np.asarray(self.cost[np.searchsorted(self.threshold, thresholds)])
 

@@ -130,8 +130,8 @@ class Curve:
 
 
 def det_curves(systems: Sequence[Trials], scoring: Scorings) -> list[Curve]:
-    """Compute the DET curves of detection systems. Systems whose scores do not rank trials are left
-    out.
+    """Compute the DET curves of detection systems. Systems without scores that rank trials
+    (decisions only, several classes) are left out.
 
     Parameters
     ----------

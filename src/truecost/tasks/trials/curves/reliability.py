@@ -147,11 +147,13 @@ def reliabilities(
         intervals.
     posteriors : bool, optional
         Scale of detection systems. True: posteriors at the prior of the application. False:
-        log-likelihood ratios. Default: the kind of the given scores.
+        log-likelihood ratios. Default: log-likelihood ratios if the scores are of this kind,
+        otherwise posteriors.
 
     Returns
     -------
     list of Reliability
+        One diagram for each system.
 
     Notes
     -----
