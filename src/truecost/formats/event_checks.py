@@ -168,7 +168,7 @@ def _behind(stretches: pl.DataFrame, kind: int, others: pl.DataFrame) -> pl.Data
 def check_events(log: EventLog) -> tuple[Finding, ...]:
     """Check the order and the contents of the events of a stream.
 
-    These findings are errors, because the figures would be wrong:
+    Conditions that are errors, because the figures would be wrong:
 
     - A batch number decreases.
     - A prediction before adaptation follows an answer to a question of its batch, an `adapt` event
@@ -178,9 +178,9 @@ def check_events(log: EventLog) -> tuple[Finding, ...]:
     - A question is asked in a batch without predictions, or asked twice.
     - An answer has no earlier question (answers without a batch need none), or a question is
       answered twice.
-    - The log is that of a lifelong run. It is then the only finding.
+    - The log is that of a lifelong run (no other condition is checked then).
 
-    These findings are warnings:
+    Conditions that are only warnings:
 
     - The first batch number is above 0, or batch numbers are missing.
     - An item is predicted in one phase only.

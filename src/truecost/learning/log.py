@@ -184,7 +184,7 @@ class LogWriter:
         Parameters
         ----------
         path : str or Path
-            Path of the log. Its folder must exist.
+            Path of the log, in an existing folder.
         resume : bool
             Whether to continue an existing log. If there is no log, a new one starts.
 

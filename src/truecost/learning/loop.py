@@ -325,7 +325,7 @@ def run_passive(
     stream : Stream
         Stream with a pool.
     learner : Learner
-        Learner to run. Its method `adapt` is called once.
+        Learner to run; its method `adapt` is called once.
     log : LogWriter
         Open event log.
     run, record_cpu, labelled, progress

@@ -354,8 +354,8 @@ def streams_of(
         Seed of the choice of items, their order and the bootstrap set. A source gives identical
         streams for a repeated seed, in any process.
     bootstrap : int
-        Number of items of the bootstrap set of each stream, whose labels are given before the
-        stream. For detection, half of them are targets.
+        Size of the bootstrap set of each stream: items whose labels are given before the stream.
+        For detection, half of the items are targets.
     drop_last : bool
         Whether to leave out the last batch if it is smaller than `batch`.
 

@@ -178,8 +178,8 @@ class Answered:
     Attributes
     ----------
     items : Batch
-        Items of the answers, one entry for each answer, in the order of `answers`. Items of earlier
-        batches occur if answers were late.
+        Items of the answers, one entry for each answer, in the order of `answers`. Late answers are
+        about items of earlier batches.
     answers : tuple of Answer
         Answers without refusals: each has a label or (lifelong learning) a verdict.
     """

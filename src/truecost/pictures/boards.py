@@ -101,7 +101,7 @@ def leaderboard(
     board : sequence of Standing
         Ranks, as `truecost.core.leaderboard.standings` returns them.
     naive : float, optional
-        Value of the naive baseline. It is drawn as a line if it lies within the axis.
+        Value of the naive baseline, drawn as a line if it is within the axis.
     level : float
         Confidence level of the intervals, for the legend.
 

@@ -223,14 +223,14 @@ def build(name: str, task: Task) -> Learner:
     name : str
         Name of a learner, as listed by `truecost list learners`.
     task : Task
-        Task of the learner. Its options are the settings of the learner.
+        Task of the learner; `task.options` are the settings of the learner.
 
     Returns
     -------
     Learner
-        The learner. It is also a `System` if it chooses questions itself, and `Restorable` if it
-        can save its state. A learner with a method `close` has started a process; `close` ends this
-        process.
+        New learner. A learner that chooses questions itself is also a `System`; one that can save
+        its state is also `Restorable`. A learner with a method `close` has started a process, which
+        `close` ends.
 
     Raises
     ------

@@ -108,8 +108,8 @@ def run_lifelong(
     course : Course
         Data of the life cycle.
     system : Learner
-        System to run, in its initial state. It must be a `System` to ask questions, and
-        `Restorable` for help with test batches. Optional members:
+        Learner to run, in its initial state. Questions require a `System`; help with test batches
+        requires `Restorable`. Optional members:
 
         - `unsupervised = True`: the system can adapt without answers.
         - `verdicts = True`: the system can learn from answers that only say right or wrong.

@@ -233,7 +233,7 @@ class LifelongScoring:
     ----------
     score : str
         Score of the outputs, as `NAME` or `NAME:PARAMETER`. Default: the first score of the kind of
-        output.
+        output, such as wer for transcripts.
     policies : tuple of Policy
         User policies: weights of the test times. Each policy has result rows of its own. Default:
         uniform weights.
@@ -247,8 +247,8 @@ class LifelongScoring:
         Compute penalised BLEU as the program of the ALLIES 2020 organisers did: it subtracts the
         n-grams of the references of corrected sentences from the matches of the adapted output.
     item_seconds : float, optional
-        Time to correct one part of an item, in seconds. It is needed for `msr` with
-        `cost="seconds"`, and for the cost of a person who does everything.
+        Time to correct one part of an item, in seconds. Required for `msr` with `cost="seconds"`,
+        and for the cost of a person who does everything.
     cost : {"seconds", "words", "actions", "answers", "cost"}, optional
         Unit of the cost of help, for `msr` (minimal supervision rate) and for the learning curve.
         Default: the first of `cost`, `words` and `answers` that the data contain.

@@ -61,7 +61,7 @@ def penalise(
         Outputs for N items before and after the help: texts, or tables from `truecost.read`. A
         diarization as text is `START END SPEAKER|START END SPEAKER|...`, in seconds.
     references : iterable of str, length N, several of them, or Table(s)
-        Correct outputs. For several references per item, several lists of length N.
+        Correct outputs. If items have several references: several lists of length N.
     corrected : iterable of str, mapping of str to (iterable of) str, or Table
         Ids of the items that the person corrected; or their corrected parts by id, which are
         regions `START-END` of a diarization. A table has the column `id`, or `recording`, `start`
@@ -89,8 +89,8 @@ def penalise(
     Returns
     -------
     Lifelong
-        Record with one version and one time, for `tc.score_system` and `tc.compare_systems`. It
-        contains the outputs in four states: base, adapted, impaired and corrected.
+        Record for `tc.score_system` and `tc.compare_systems`: one version at one time, with outputs
+        in four states (base, adapted, impaired, corrected).
 
     Raises
     ------

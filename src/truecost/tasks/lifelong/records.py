@@ -137,8 +137,8 @@ class Lifelong(Rows):
     about : mapping of str to str
         Further entries for the column `dims` of result rows: `strategy`.
     higher : bool, optional
-        Whether higher scores are better, for tables of scores. None for outputs: the score has its
-        own direction.
+        Whether higher scores are better, for tables of scores. None for logs of outputs, because
+        the score determines the direction.
     units : mapping of str to ndarray, shape (items of the test set,)
         Unit of each test item as a code, by name of the unit column. If empty, each item is a unit.
     signatures : mapping of str to str

@@ -37,8 +37,8 @@ class SweepDifference(msgspec.Struct, frozen=True, kw_only=True):
     budget : float
         Number of questions per batch.
     value, lower, upper : float or None
-        Value of this choice minus value of the best choice, with confidence interval, in the unit
-        of the measure. Both choices use the same bootstrap replicates. None if undefined.
+        Value of this choice minus value of the best choice, with the paired confidence interval, in
+        the unit of the measure. None if undefined.
     verdict : {"better", "worse", "same", "inconclusive"}
         Verdict on this choice in comparison with the best choice.
     """
@@ -69,7 +69,7 @@ class SweepAdvice(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
     best : SweepPoint
         Best budget, and its strategy.
     edge : {"", "lowest", "highest"}
-        Whether the best budget is the lowest or highest budget of its strategy. Then a better
+        Whether the best budget is the lowest or highest budget of its strategy. If so, a better
         budget may exist outside the tried range. Empty for measures without the cost of questions,
         such as `act_dcf`, whose best budget is usually the highest.
     points : tuple of SweepPoint

@@ -178,7 +178,7 @@ def phases(
     Raises
     ------
     UsageError
-        If the log contains one phase only, or the measure has no curve.
+        If the log contains predictions of one phase only, or the measure has no curve.
     """
     curves, ends = curves_of(found, measure, so_far=so_far), np.array(found.ends, float)
     starts = np.append(0.0, ends[:-1])

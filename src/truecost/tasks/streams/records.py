@@ -31,8 +31,7 @@ OWN = (
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Online(Rows):
-    """The event logs of one system, with reference labels: one run for each log, one or more
-    streams.
+    """Record of the event logs of one system: its runs and streams, with reference labels.
 
     Attributes
     ----------
@@ -87,7 +86,7 @@ class Online(Rows):
     about : mapping of str to str
         Further entries for the column `dims` of result rows: `strategy`, `budget`.
     signature : str
-        Choices made while reading, separated by `|`. They become part of the signature of each row.
+        Choices made while reading, separated by `|`; a part of the signature of each row.
     problems : tuple of str
         Warnings about the logs and labels.
     took : mapping of str to float

@@ -180,10 +180,10 @@ def score_map(found: SearchDescription, *, title: str = "") -> Picture:
     """Empirical log-likelihood ratio against the score of detections, with the best affine
     calibration.
 
-    A dot is a bin with about equally many targets. Its height is ln(share of all targets that are
-    in the bin / share of all nontargets that are in the bin), with an interval of two standard
-    errors. The pale bar is the range of the scores of its targets. On the diagonal, scores are
-    calibrated log-likelihood ratios.
+    A dot is a bin with about equally many targets. The height of a dot is ln(share of all targets
+    that are in the bin / share of all nontargets that are in the bin), with an interval of two
+    standard errors. The pale bar is the range of the scores of its targets. On the diagonal, scores
+    are calibrated log-likelihood ratios.
 
     Parameters
     ----------

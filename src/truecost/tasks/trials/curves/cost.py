@@ -51,8 +51,8 @@ class CostCurve:
         Range of thresholds to draw: the scores between the lowest and the highest 1 % of the
         trials, with equal total weights of both classes.
     steps, step_miss, step_fa : ndarray of float64
-        Thresholds for sliders, identical for all systems, with the exact miss and false-alarm rates
-        at each.
+        Thresholds (identical for all systems), and exact miss and false-alarm rates at each, for
+        sliders of report pages.
     """
 
     system: str
@@ -101,8 +101,8 @@ def cost_curves(systems: Sequence[Trials], scoring: Scorings) -> list[CostCurve]
     systems : sequence of Trials
         Trials of each system.
     scoring : Scoring, or mapping of str to Scoring
-        Choices for scoring: for all systems, or by name of the system. They determine costs, prior,
-        threshold and bands.
+        Costs, prior, threshold and resampling: one object for all systems, or one for each system,
+        by name.
 
     Returns
     -------

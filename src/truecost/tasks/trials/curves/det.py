@@ -138,8 +138,8 @@ def det_curves(systems: Sequence[Trials], scoring: Scorings) -> list[Curve]:
     systems : sequence of Trials
         Trials of each system.
     scoring : Scoring, or mapping of str to Scoring
-        Choices for scoring: for all systems, or by name of the system. The application and the
-        threshold determine the operating points; the plan determines the bands.
+        Application, threshold and resampling: one object for all systems, or one for each system,
+        by name.
 
     Returns
     -------

@@ -143,8 +143,7 @@ def reliabilities(
     systems : sequence of Trials
         Trials of each system.
     scoring : Scoring, or mapping of str to Scoring
-        Choices for scoring: for all systems, or by name of the system. They determine priors and
-        intervals.
+        Priors and resampling: one object for all systems, or one for each system, by name.
     posteriors : bool, optional
         Scale of detection systems. True: posteriors at the prior of the application. False:
         log-likelihood ratios. Default: log-likelihood ratios if the scores are of this kind,
