@@ -4,6 +4,7 @@
 the axes. On an axis of names ("rows" down, "columns" across) a place is the index of a name.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -14,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from truecost.core.digits import Scale, figure
-from truecost.pictures.tables import ENDS, Table, details, without_empty_columns
+from truecost.pictures.tables import Table, without_empty_columns
 
 if TYPE_CHECKING:
     import polars as pl
@@ -79,7 +80,8 @@ class Axis:
         if np.ndim(value):
             return ""
         if self.kind in NAMED:
-            return self.names[round(value)]
+            place: int = round(value)
+            return self.names[place]
         named = dict(zip(self.ticks, self.names, strict=False))
         return named.get(value) or figure(value, self.scale)
 
@@ -215,7 +217,9 @@ class Picture:
 
     @property
     def alternative(self) -> str:
-        """Title and labels of the first marks, for readers who cannot see the picture."""
+        """Text alternative for readers who cannot see the picture: title and labels of the first
+        marks.
+        """
         found = [m.label for m in self.marks if m.label]
         said = "; ".join(found[:MOST_WORDS]) + ("; and more" if len(found) > MOST_WORDS else "")
         return ". ".join(filter(None, (self.title or self.name, said or self.caption)))
@@ -233,11 +237,16 @@ class Picture:
         if self.table is not None or not read:
             return self.table
         header = ("series", self.x.label or "column", self.y.label or "row", "details")
-        known, cells = self.title.split(", "), []
-        for mark in read:
-            places = self.x.place(mark.x), self.y.place(mark.y)
-            cells.append((mark.series, *places, details(mark.label, {mark.series, *known}, places)))
+        cells = [(m.series, self.x.place(m.x), self.y.place(m.y), self._details(m)) for m in read]
         return without_empty_columns(self.title or self.name, header, cells)
+
+    def _details(self, mark: Mark) -> str:
+        """What a pointer reads, without what other columns of the table and the title say."""
+        about, colon, said = mark.label.partition(": ")
+        known = {mark.series, *self.title.split(", ")}
+        places = self.x.place(mark.x), self.y.place(mark.y)
+        own = [p for p in about.split(", ") if p not in known and not _says_place(p, places)]
+        return ": ".join(filter(None, (", ".join(own), said))) if colon else mark.label
 
     def domain(self, axis: Literal["x", "y"]) -> tuple[float, float]:
         """Ends of an axis: as given, or those of the marks and a little more."""
@@ -268,32 +277,13 @@ class Picture:
 
         - `kind`, `series`, `label`: fields of the mark.
         - `x`, `y`, `lo`, `hi`: positions in the units of the axes.
-        - `of`, `name`: heading and name of the row, in a picture with rows.
-        - `value`, `lower`, `upper`: value and interval of a dot there; null for other marks.
+        - `of`, `name`: heading and name of the row (only for a picture with rows).
+        - `value`, `lower`, `upper`: value and interval of a dot (only for a picture with rows; null
+          for all other marks).
         """
-        import polars as pl
+        from truecost.pictures.files import points_of
 
-        schema = dict.fromkeys(_TEXTS, pl.String()) | dict.fromkeys(_PLACES, pl.Float64())
-        found = [pl.DataFrame(schema=schema)]
-        for m in self.marks:
-            numbers = np.broadcast_arrays(*(np.atleast_1d(_number(getattr(m, n))) for n in _PLACES))
-            columns = {name: v.astype(float) for name, v in zip(_PLACES, numbers, strict=True)}
-            texts = {name: [getattr(m, name)] * len(numbers[0]) for name in _TEXTS}
-            found.append(pl.DataFrame({**texts, **columns}))
-        drawn = pl.concat(found)
-        if self.y.kind != "rows":
-            return drawn
-        called, of = [("", "")], ""
-        for k, name in enumerate(self.y.names):
-            called.append((of, name))
-            of = name if k in self.y.heads else of
-        rows = (drawn["y"].fill_nan(-1).round() + 1).to_list()
-        own = [called[int(k) if k < len(called) else 0] for k in rows]
-        names = pl.DataFrame(own, {"of": pl.String, "name": pl.String}, orient="row")
-        dots = pl.when(pl.col("kind").is_in(("dot", "hollow")))
-        figures = zip(ENDS, ("x", "lo", "hi"), strict=True)
-        ends = {name: dots.then(pl.col(place).fill_nan(None)) for name, place in figures}
-        return drawn.hstack(names).with_columns(**ends)
+        return points_of(self)
 
     def svg(self, width: float = 760.0, order: Sequence[str] | None = None) -> str:
         """Picture as SVG text in light colours, for files and notebooks.
@@ -348,7 +338,8 @@ class Picture:
         return save(self, Path(path))
 
     def matplotlib(self, ax: "Axes") -> "Axes":
-        """Draw lines, bands, dots and rows of the picture on axes of an installed matplotlib.
+        """Draw the picture on matplotlib axes: lines, bands, dots and rows. matplotlib must be
+        installed.
 
         Parameters
         ----------
@@ -364,16 +355,21 @@ class Picture:
         return on_axes(self, ax)
 
 
+def _says_place(piece: str, places: Sequence[str]) -> bool:
+    """Whether a piece of a text says places on the axes and no other number."""
+    for place in sorted(filter(None, places), key=len, reverse=True):
+        piece = re.sub(rf"(?<![\w.]){re.escape(place)}(?![\w.])", "\0", piece, count=1)
+    return "\0" in piece and not re.search(r"\d", piece)
+
+
 def keys_of(marks: Sequence[Mark], meanings: Mapping[Kind, str]) -> tuple[tuple[Kind, str], ...]:
     """The meaning of the marks that are drawn."""
     drawn = {m.kind for m in marks}
     return tuple((kind, text) for kind, text in meanings.items() if kind in drawn)
 
 
-_TEXTS, _PLACES = ("kind", "series", "label"), ("x", "y", "lo", "hi")
-
-
-def _number(value: Values) -> Any:
+def number(value: Values) -> Any:
+    """A number; NaN for none."""
     return np.nan if value is None else value
 
 
@@ -384,7 +380,7 @@ def span(
 
     `kind`: as of `Axis`; of "log" and "probit" only what has a place on it.
     """
-    every = [np.ravel(np.asarray(_number(v), float)) for v in (None, *values)]
+    every = [np.ravel(np.asarray(number(v), float)) for v in (None, *values)]
     found, ends = np.concatenate(every), {"log": (0.0, np.inf), "probit": (0.0, 1.0)}
     least, most = ends.get(kind, (-np.inf, np.inf))
     found = found[(least < found) & (found < most)]

@@ -7,7 +7,6 @@ import csv
 import io
 import re
 from collections.abc import Callable, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -239,20 +238,6 @@ def without_empty_columns(
     kept = [k for k in range(len(header)) if any(row[k] not in ("", "all") for row in rows)] or [0]
     names, *cells = (tuple(row[k] for k in kept) for row in (header, *rows))
     return Table(caption, names, tuple(cells))
-
-
-def details(label: str, known: AbstractSet[str], places: Sequence[str]) -> str:
-    """The text of a mark without its parts that are known and those that repeat its places."""
-    about, colon, rest = label.partition(": ")
-    own = [p for p in about.split(", ") if p not in known and not _is_place(p, places)]
-    return ": ".join(filter(None, (", ".join(own), rest))) if colon else label
-
-
-def _is_place(piece: str, places: Sequence[str]) -> bool:
-    """Whether a part of a text has places on the axes and no other number."""
-    for place in sorted(filter(None, places), key=len, reverse=True):
-        piece = re.sub(rf"(?<![\w.]){re.escape(place)}(?![\w.])", "\0", piece, count=1)
-    return "\0" in piece and not re.search(r"\d", piece)
 
 
 def below_each_other(found: Sequence[Table]) -> Table:
