@@ -36,26 +36,32 @@ ENDS = {"log": (0.0, np.inf), "log1m": (-np.inf, 1.0), "logit": (0.0, 1.0), "log
 
 @dataclass(frozen=True)
 class Runs:
-    """The runs of one method: the varied factors, and the fixed ones.
+    """The runs of one method (Ferrer et al. 2024, section 4.2): trainings with different seeds,
+    perhaps on different training sets.
 
     Parameters
     ----------
     method : str
-        Name of the method; enters the random key of the run weights.
+        Name of the method. Methods with different names get independent random weights for their
+        runs.
     levels : mapping of str to sequence of str
-        For each column that tells runs apart (a seed, a training set) its level in each run. Two
-        columns are crossed: a run weighs the product of the weights of its two levels.
+        Columns that distinguish the runs, such as the seed or the training set, with the value of
+        each run. The weight of a run in a bootstrap replicate is the product of the weights of its
+        values.
     hold : tuple of str
-        Columns that `mean` does not resample.
+        Columns whose values count as fixed, so that the estimate ``mean`` does not resample them.
     sets : str
-        The column of training sets, where methods were trained on the same ones: the other column
-        (a seed) is nested in it, and drawn with it; methods draw the sets together.
+        Name of the column of training sets, if several methods were trained on the same sets. A
+        replicate then draws the same training sets for all these methods, each with all its seeds.
+        Default: no such column.
 
     Raises
     ------
-    UsageError, InputError
-        When there is no column or no run, a held column is not among them, or two columns vary
-        together so that they are one factor; when two runs have the same levels.
+    UsageError
+        If there are no columns or no runs, a column of ``hold`` does not exist, or two columns
+        always vary together.
+    InputError
+        If two runs have the same values in all columns.
 
     Examples
     --------
@@ -110,33 +116,42 @@ class Runs:
         return len(next(iter(self.levels.values())))
 
     def named(self, levels: Sequence[str]) -> str:
-        """A run in words: `seed 3, training a`."""
+        """The name of a run in messages, from its values: ``seed 3, training a``."""
         return ", ".join(f"{k} {v}" for k, v in zip(self.levels, levels, strict=True))
 
     def key(self, column: str) -> str:
-        """The factor's name for a column: `seed of METHOD`, so that no two methods are paired;
-        that of training sets which methods share is the column's.
+        """The name of the bootstrap factor that a column defines: ``seed of METHOD``.
+
+        The column of shared training sets (``sets``) keeps its name without the method, so that all
+        methods get the same draw.
         """
         return column if column == self.sets else f"{column} of {self.method}"
 
     @property
     def sizes(self) -> dict[str, int]:
-        """Number of levels of each column."""
+        """Number of different values of each column."""
         return {name: len(set(column)) for name, column in self.levels.items()}
 
     @property
     def varied(self) -> dict[str, int]:
-        """Number of levels of each column that `mean` resamples: not held, and more than one."""
+        """Columns that are resampled for the estimate ``mean``, with the number of their different
+        values.
+
+        Columns with a single value and the columns of ``hold`` are not resampled. If there are
+        several shared training sets (``sets``), only their column is resampled, and the seeds of a
+        set stay with it.
+        """
         sizes = self.sizes
         if sizes.get(self.sets, 0) > 1:  # the seeds of a set come with it
             sizes = {self.sets: sizes[self.sets]}
         return {n: size for n, size in sizes.items() if size > 1 and n not in self.hold}
 
     def weights(self, plan: Plan) -> Floats:
-        """The weight of each run in each replicate, float64 (replicates, runs).
+        """The weight of each run in each bootstrap replicate; float64, shape (replicates, runs).
 
-        All zero in a replicate that holds no run (two columns whose levels are not all combined).
-        The scheme is multinomial for every scheme of the test units.
+        Runs are drawn with replacement (multinomial weights), even if the plan has another scheme
+        for the test units. If not all combinations of two columns exist as runs, all weights of a
+        replicate can be 0.
         """
         found = np.ones((plan.replicates, len(self)))
         drawn = Plan(plan.replicates, plan.seed)
