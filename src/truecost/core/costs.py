@@ -67,15 +67,16 @@ Amounts = Mapping[str, Array | float]
 
 @dataclass(frozen=True)
 class Spent:
-    """How much there is of what has a price: errors by number, time in hours, memory in GB-hours.
+    """Priced amounts: numbers of errors, hours of time, GB-hours of memory.
 
     Attributes
     ----------
     made : mapping of str to ndarray of float64, shape (replicates,)
-        Of the system, by key of the price.
+        Amounts of the system, by key of the price.
     reject_all, by_hand : mapping of str to ndarray, optional
-        Of the two naive baselines: nobody asks and everything is rejected (or left as it was
-        before anybody helped), and a person does everything; None where it is not known.
+        Amounts of the two naive baselines; None where they are not known. `reject_all`: nobody
+        asks, and everything is rejected, or stays as it was before anybody helped. `by_hand`: a
+        person does everything.
     """
 
     made: Amounts
@@ -150,18 +151,19 @@ def cost_measures(
     source: str = "prices of the user",
     intervals: Mapping[str, Rule] | None = None,
 ) -> tuple[Measure, ...]:
-    """The measures of a task in a currency.
+    """The cost measures of a task, in a currency.
 
     Parameters
     ----------
     spending : callable
-        From totals, application and what else the measures of the task take to `Spent`.
+        Function that returns a `Spent`, from totals, application and the further arguments that the
+        measures of the task take.
     parts : tuple of str
-        Evidence that it reads.
+        Names of the evidence that the measures read.
     prices : sequence of str
-        The prices that the task has.
+        Keys of the prices that the task has.
     intervals : mapping of str to Rule, optional
-        Rules of single measures; that of a positive smooth figure otherwise.
+        Interval rules by measure name. Default: the rule of a positive smooth figure.
     """
     functions: dict[str, Any] = {"total_cost": partial(_total, spending=spending)}
     for name, keys in PARTS_OF.items():

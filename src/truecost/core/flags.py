@@ -18,24 +18,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Flag:
-    """A flag of a row in the words of each reader.
+    """A warning of a row: its name, and its wording for each place where it is shown.
 
     Attributes
     ----------
     mark : str
-        In a table on a terminal; empty where the advice is enough.
+        Short text in a table on a terminal; empty where the advice suffices.
     advice : str
-        In `problems`: what it means and what to do.
+        Text in `problems`: the meaning, and what to do.
     caveat : str
-        Beside a value in a report; empty where it would not change how the value is read.
+        Text beside a value in a report; empty where the value is read the same way.
     warning : str
-        Beside the verdict of a gate; the mark when left out.
+        Text beside the verdict of a gate. Default: the mark.
     sides : str
-        The advice where a trial is a pair of an enrolment and a test, if that is another.
+        Advice where a trial is a pair of an enrolment and a test; empty where it is `advice`.
     weak : bool
-        Whether the value rests on so little that pictures draw it hollow.
+        Whether the value rests on too few data, so that pictures draw it hollow.
     rule : str
-        Id of the rule of `truecost.advice` that it belongs to, if any.
+        Id of the rule of `truecost.advice` that the flag belongs to; empty without one.
     """
 
     name: str

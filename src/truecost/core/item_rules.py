@@ -68,17 +68,16 @@ def rate_measure(
     naive: float = math.nan,
     most: float = math.inf,
 ) -> Measure:
-    """A measure that divides sums of items: errors over what there is, in percent.
+    """A measure in percent that divides two sums over items: errors over items, say.
 
     Parameters
     ----------
     part : str
-        Which counts it reads.
+        Name of the tally that the measure reads.
     over : (str, str)
-        What is divided by what: statistics, joined by + where there are several.
+        Statistics above and below the line of the fraction; several names joined by + are added.
     naive, most : float
-        What an empty output gets, NaN where nothing is to be said of it; the largest value that
-        there can be.
+        Value of an empty output, NaN where there is no naive baseline; largest possible value.
     """
 
     def divided(totals: Totals, _: Application) -> Result:

@@ -262,16 +262,16 @@ def _parse(data: bytes, kind: str, source: str, formats: Formats) -> Table:
 
 
 def table_of_bytes(data: bytes, path: str, stated: str | None, task: str | Formats | None) -> Table:
-    """The table of a file whose bytes are read and unpacked already.
+    """The table of a file, from its bytes, already read and unpacked.
 
     Parameters
     ----------
     path : str
-        Its ending may say the format.
+        Path of the file; its ending may name the format.
     stated : str, optional
-        The format that an option says.
+        Format that an option names.
     task : str or Formats, optional
-        As `read` takes it.
+        Name or formats of the task, as in `read`.
     """
     formats = formats_of(task)
     if not data:

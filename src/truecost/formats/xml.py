@@ -291,16 +291,16 @@ def _decodes(data: bytes, encoding: str) -> bool:
 def values(
     attributes: Sequence[str], names: Sequence[str], source: str, line: int, layout: str
 ) -> list[str]:
-    """The values of attributes that an element must have.
+    """The values of the attributes that an element must have.
 
     Parameters
     ----------
     attributes : sequence of str
         Names and values by turns.
     names : sequence of str
-        In the order in which the values are wanted; further attributes do not matter.
+        Names of the attributes, in the order of the result; the element may have others.
     layout : str
-        The element as it should be, for messages.
+        Expected form of the element, for messages.
     """
     given = mapping(attributes)
     missing = [name for name in names if name not in given]
@@ -337,12 +337,12 @@ def called(data: bytes) -> str:
 
 
 def format_of(data: bytes, source: str) -> str:
-    """The format of XML by its root.
+    """The format of an XML file, from its root element.
 
     Returns
     -------
     str
-        One of those of `ROOTS`.
+        Name of the format, a value of `ROOTS`.
     """
 
     def root(name: str) -> Element:

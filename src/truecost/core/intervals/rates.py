@@ -49,23 +49,24 @@ CARRY = 2.0  # units' worth of belief in D0
 
 @dataclass(frozen=True, eq=False)
 class Errors:
-    """Errors of one kind (`what`) among the trials of one class (`of`); weighted sums.
+    """Weighted counts of errors of one kind (`what`) among the trials of one class (`of`).
 
     Attributes
     ----------
     effective : float
-        Kish's number of trials: `trials` where all weigh one.
+        Kish's number of trials; equal to `trials` where every trial has the weight 1.
     left : tuple of LeftOut
-        The rate without single units, of the units that hold trials; `kish` is of these trials.
+        Rate without each single unit, over the units that hold such trials; its `kish` counts these
+        trials.
     sides : tuple of float
-        Trials that leaving out all units of a factor, one after another, would take away, over all
-        trials: 1, or more where a trial has units of one factor on several sides.
+        For each factor, the trials that leaving out its units one after another would remove, over
+        all trials: 1, or more where a trial has units of the factor on several sides.
     events : bool
-        Whether they are events in time: `trials` are hours, and `effective` those over the mean
-        weight of an event.
+        Whether these are events in time: `trials` are then hours, and `effective` the hours over
+        the mean weight of an event.
     every : tuple of LeftOut
-        As `left`, but of all units: those without such trials leave the rate as it is. Rates of
-        several classes correlate by these.
+        Rate without each single unit, over all units; a unit without such trials leaves the rate
+        unchanged. The correlation of the rates of several classes is computed from this.
     """
 
     errors: float

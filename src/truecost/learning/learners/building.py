@@ -216,20 +216,21 @@ def class_weights(
 
 
 def build(name: str, task: Task) -> Learner:
-    """A learner without training.
+    """An untrained learner.
 
     Parameters
     ----------
     name : str
-        One of `LEARNERS`.
+        Name of the learner, a key of `LEARNERS`.
     task : Task
-        Task of the learner; its options are the learner's settings.
+        Task of the learner; the task's options are the learner's settings.
 
     Returns
     -------
     Learner
-        Also a `System` where it asks by itself, `Restorable` where it can be put back. One that
-        has `close` holds a process, which `close` ends; it ends with this process at the latest.
+        The learner; also a `System` where it asks questions itself, and `Restorable` where its
+        state can be put back. A learner with a method `close` has a process of its own: `close`
+        ends it, and it ends with this process at the latest.
     """
     if name not in LEARNERS:
         raise UsageError(

@@ -329,15 +329,15 @@ def build(
     Parameters
     ----------
     name : str
-        One of `kinds()`, with a class of scikit-activeml in place of CLASS, or `module:NAME` of a
-        class, a function or an object of yours.
+        Name of the strategy: one of `kinds()`, with a class of scikit-activeml in place of CLASS,
+        or `module:NAME` of your own class, function or object.
     options : mapping of str to object
-        Its own.
+        Settings of the strategy, by name.
     seed : int
-        Of the run.
+        Seed of the run.
     classes : sequence of str
-        Of the learner, in the order of its probabilities; only scikit-activeml's strategies use
-        them, and manage without.
+        Classes of the learner, in the order of its probabilities. Only scikit-activeml's strategies
+        use them; they are not required.
 
     Raises
     ------

@@ -169,14 +169,14 @@ OF_ROW = ("measure", "value", "lower", "upper", "naive")  # what a figure of a p
 def describe_lifelong(
     lifelong: Lifelong, scoring: Scoring, dims: Mapping[str, str] | None = None
 ) -> LifelongDescription:
-    """Every score of a system across time, under each policy, and its learning curve.
+    """The scores of a system across time under each policy, and its learning curve.
 
     Parameters
     ----------
     scoring : Scoring
-        At most 500 replicates of its plan are drawn.
+        Scoring, of whose plan at most 500 replicates are drawn.
     dims : mapping of str to str, optional
-        Subject in addition to the system.
+        Further dims of the rows, beside the system.
     """
     plan, every = scoring.plan, replace(scoring.chosen(LifelongScoring), every_version=True)
     fewer = replace(plan, replicates=min(plan.replicates, FEWER))
