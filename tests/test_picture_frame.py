@@ -310,7 +310,7 @@ def test_no_heading_stands_last_before_all_rows_are_shown():
 
 def test_tables_hold_value_lower_and_upper_in_full():
     row = row_of(0.587188589, 0.44, 0.77)
-    lines = Rows(("cost", "data"), ("least",))
+    lines = Rows(("cost", "data"), ("least",), "system", "subset")
     lines.head("all data")
     y = lines.add("one", figures_of(row), "12 trials", Shown("0.5", 0.5000001))
     lines.estimate(y, row, "one", series="one")
@@ -318,7 +318,7 @@ def test_tables_hold_value_lower_and_upper_in_full():
     picture = laws(lines.picture("rows", Axis(label="cost")))
     assert picture.table.rows[0][2] == "0.59 [0.44, 0.77]"
     assert picture.table.text("csv").splitlines() == [
-        "of,name,value,lower,upper,data,least",
+        "subset,system,value,lower,upper,data,least",
         "all data,one,0.587188589,0.44,0.77,12 trials,0.5000001",
         "all data,two,,,,3 trials,",
     ]

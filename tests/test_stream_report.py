@@ -214,7 +214,7 @@ def test_the_worst_subset_is_one_after_adaptation(run):
     shown = " ".join(uncertain(worst.value, worst.lower, worst.upper))
     assert line.text.startswith(f"{worst.dims['subset']} (one): {shown};")
     drawing = sections.subsets(story).pictures[0]
-    names = [cell["name"] for cell in cells_of(drawing.numbers)]
+    names = [cell["subset"] for cell in cells_of(drawing.numbers)]
     assert names == ["all data", "parity=even", "parity=odd"]
     after = [r.value for r in rows if r.dims["phase"] == "post"]
     values = [m.x for m in drawing.marks if m.kind in ("dot", "hollow")]

@@ -360,10 +360,12 @@ def test_cross_entropy_is_told_in_its_parts(scored):
 def test_the_scores_that_are_accepted_are_told(scored):
     found = scored.result.described_as(SearchDescription)[0]
     used, best = figure(found.least_accepted), figure(pictures.crossing_of(found))
-    affine = f"That of the best affine calibration: {best}."
+    affine = f"The best affine calibration puts the score {best} on the Bayes threshold."
     assert pictures.score_map(found).caption == f"Lowest accepted score: {used}. {affine}"
     found = structs.replace(found, least_accepted=None, gamma=-1.0)
-    assert pictures.score_map(found).caption.count(": none.") == 2
+    caption = pictures.score_map(found).caption
+    assert caption.startswith("Lowest accepted score: none. ")
+    assert caption.endswith("puts no score on the Bayes threshold.")
 
 
 def test_parts_of_the_cross_entropy_that_are_not_known_are_left_out(run):
@@ -523,10 +525,11 @@ def test_numbers_of_the_curves_stand_in_the_table(scored):
         for cell in cells[2:]:
             k = at[cell["threshold"]]
             ends = d.curve.twv_lower[k], d.curve.twv_upper[k]
-            assert (cell["TWV"], cell["interval"]) == uncertain(d.curve.twv[k], *ends)
-            rate = d.curve.p_fa[k]
-            assert (cell["interval of misses"] != "") == (rate > 0)
-        assert any(cell["interval of misses"] for cell in cells[2:])
+            if "TWV" in cell:
+                assert (cell["TWV"], cell["interval"]) == uncertain(d.curve.twv[k], *ends)
+            else:
+                assert (cell["interval of misses"] != "") == (d.curve.p_fa[k] > 0)
+        assert any(cell.get("interval of misses", "-") for cell in cells[2:])
 
 
 def test_a_system_that_accepts_nothing_stands_at_the_right_edge():

@@ -11,7 +11,7 @@ from truecost.core.results import Row
 from truecost.errors import UsageError
 from truecost.pictures.picture import Axis, Kind, Mark, Picture, span
 from truecost.pictures.rows import FAR, Rows, figures_of, naive_rule, needed, one_measure
-from truecost.pictures.tables import Shown
+from truecost.pictures.tables import Shown, Table, without_empty_columns
 from truecost.report.items import Units
 from truecost.report.sums import EDITS, ORDERS, TIMES, clock, precisions
 
@@ -66,7 +66,8 @@ def error_breakdown(rows: Sequence[Row], *, title: str = "") -> Picture:
     label, (kinds, over, of) = one_measure(drawn), BREAKDOWNS[drawn[0].measure]
     said, unit = (clock, "time") if "missed" in kinds else (amount, "number")
     parts = tuple(k.replace("_", " ") for k in kinds)
-    lines = Rows((label,), (*parts, *(f"{p}: {unit}" for p in parts), "reference"))
+    further = (*parts, *(f"{p}: {unit}" for p in parts), "reference")
+    lines = Rows((label,), further, what="system")
     for row in drawn:
         name, start, shares = ", ".join(row.dims.values()), 0.0, shares_of(row)
         amounts = [said(row.counts[kind]) for kind in (*kinds, over)]
@@ -119,7 +120,7 @@ def matching(rows: Sequence[Row], *, title: str = "") -> Picture:
     needed(drawn, "no row is a value of bleu")
     label = one_measure(drawn)
     orders = (f"{n}-grams" for n in ORDERS)
-    lines = Rows((label, "brevity penalty"), (*orders, "tokens", "reference tokens"))
+    lines = Rows((label, "brevity penalty"), (*orders, "tokens", "reference tokens"), "system")
     for row in drawn:
         shares, penalty = precisions(row.counts), f"{row.counts['brevity_penalty']:.3f}"
         name = ", ".join(row.dims.values())
@@ -158,12 +159,12 @@ def by_unit(found: Sequence[Units], *, title: str = "") -> Picture:
     """
     _check(found)
     row, factor, names = found[0].row, found[0].factor, found[0].names
-    lines = Rows((row.label, "data"), [u.system for u in found], factor)
+    lines, systems = Rows((row.label, "data")), [u.system for u in found]
     rules, step = list[Mark](), APART / max(len(found), 2)
+    cells = [("all", *(figures_of(u.row) for u in found), _size(found[0].row))]
     lines.head("all")
     for u in found:
-        size = counted(u.row.n_trials, u.row.item)
-        y = lines.add(u.system, figures_of(u.row), size)
+        y = lines.add(u.system, figures_of(u.row), _size(u.row))
         lines.estimate(y, u.row, f"{u.system}, all", series=u.system)
         if len(found) <= BANDS and u.row.lower is not None and u.row.upper is not None:
             rows, x = np.array([y, 1 + len(found) + len(names)]), [u.row.lower, u.row.upper]
@@ -174,7 +175,8 @@ def by_unit(found: Sequence[Units], *, title: str = "") -> Picture:
         beside: str = values[0]
         if len(found) > 1:
             beside = " / ".join(values) if len(found) <= BESIDE else ""
-        y = lines.add(name, beside, found[0].sizes[k], *values)
+        y = lines.add(name, beside, found[0].sizes[k])
+        cells.append((name, *values, found[0].sizes[k]))
         for place, u in enumerate(found):
             if np.isfinite(x := u.values[k]):
                 said = f"{u.system}, {name}: {values[place]}, {u.errors[k]}".rstrip(", ")
@@ -183,6 +185,8 @@ def by_unit(found: Sequence[Units], *, title: str = "") -> Picture:
     low, high = _ends(found, [v for u in found for v in (u.row.lower, u.row.upper)])
     caption = f"A larger dot stands for more reference data. A single {factor} has no interval"
     caption += "; the band is the interval of all data." if rules else "."
+    if 1 < len(found) <= BESIDE:
+        caption += f" The figures of a {factor} are those of {' / '.join(systems)}."
     if row.naive is not None and low <= row.naive <= high:
         rules += naive_rule(row)
     return lines.picture(
@@ -191,7 +195,12 @@ def by_unit(found: Sequence[Units], *, title: str = "") -> Picture:
         title=title,
         caption=caption,
         rules=rules,
+        table=without_empty_columns("units", (factor, *systems, "data"), cells),
     )
+
+
+def _size(row: Row) -> str:
+    return counted(row.n_trials, row.item)
 
 
 def _shown(units: Units, k: int) -> Shown:
@@ -264,6 +273,7 @@ def paired_units(found: Sequence[Units], *, title: str = "") -> Picture:
     if len(found) != 2:
         raise UsageError(f"two systems are compared, and {len(found)} are given")
     (old, new), sides, marks = found, sides_of(*found), [Mark(kind="diagonal")]
+    cells = [(name, _shown(old, k), _shown(new, k), sides[k]) for k, name in enumerate(old.names)]
     crowded = 1.0 if len(sides) < CROWD else 0.5
     for k, side in enumerate(sides):
         if side:
@@ -287,6 +297,7 @@ def paired_units(found: Sequence[Units], *, title: str = "") -> Picture:
         y=axes[1],
         marks=tuple(marks),
         key=tuple((kind, f"{s} ({sides.count(s)})") for s, kind in KEYS.items() if s in sides),
+        table=Table("pairs", (old.factor, *(a.label for a in axes), new.system), tuple(cells)),
         square=True,
         zoom=True,
     )

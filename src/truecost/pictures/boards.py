@@ -48,7 +48,7 @@ def gates(verdicts: Sequence[Verdict], *, title: str = "") -> Picture:
             "gates on several measures, or on values and on differences, share no axis: draw them "
             "apart, such as [v for v in verdicts if v.gate.baseline is None]"
         )
-    lines, first = Rows(("value", "limit", "state")), verdicts[0]
+    lines, first = Rows(("value", "limit", "state"), what="gate"), verdicts[0]
     for v in verdicts:
         name = ", ".join(filter(None, (v.gate.name or v.measure, v.about)))
         y = lines.add(name, figures_of(v), v.bound, v.state)
@@ -177,7 +177,7 @@ def runs(rows: Sequence[Row], *, title: str = "") -> Picture:
     """
     drawn = having_runs(rows)
     needed(drawn, "no row is a mean over several runs (row.counts['runs'])")
-    label, lines = one_measure(drawn), Rows((drawn[0].label, "runs"))
+    label, lines = one_measure(drawn), Rows((drawn[0].label, "runs"), what="method")
     for row in drawn:
         name = ", ".join(v for k, v in row.dims.items() if k != "estimator")
         low, high = row.counts["lowest_run"], row.counts["highest_run"]

@@ -4,6 +4,7 @@
 the axes. On an axis of names ("rows" down, "columns" across) a place is the index of a name.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -71,7 +72,10 @@ class Axis:
         """A place on it in words; empty for a whole curve."""
         if np.ndim(value):
             return ""
-        return self.names[round(value)] if self.kind in NAMED else figure(value, self.scale)
+        if self.kind in NAMED:
+            return self.names[round(value)]
+        named = dict(zip(self.ticks, self.names, strict=False))
+        return named.get(value) or figure(value, self.scale)
 
 
 Kind = Literal[
@@ -208,9 +212,17 @@ class Picture:
         read = [m for m in self.marks if m.kind in READ and m.label]
         if self.table is not None or not read:
             return self.table
-        header = ("series", self.x.label or "column", self.y.label or "row", "reading")
-        cells = [(m.series, self.x.place(m.x), self.y.place(m.y), m.label) for m in read]
+        header = ("series", self.x.label or "column", self.y.label or "row", "details")
+        cells = [(m.series, self.x.place(m.x), self.y.place(m.y), self._details(m)) for m in read]
         return without_empty_columns(self.title or self.name, header, cells)
+
+    def _details(self, mark: Mark) -> str:
+        """What a pointer reads, without what other columns of the table and the title say."""
+        about, colon, said = mark.label.partition(": ")
+        known = {mark.series, *self.title.split(", ")}
+        places = self.x.place(mark.x), self.y.place(mark.y)
+        own = [p for p in about.split(", ") if p not in known and not _says_place(p, places)]
+        return ": ".join(filter(None, (", ".join(own), said))) if colon else mark.label
 
     def domain(self, axis: Literal["x", "y"]) -> tuple[float, float]:
         """Ends of an axis: as given, or those of the marks and a little more."""
@@ -295,6 +307,13 @@ class Picture:
         from truecost.pictures.files import on_axes
 
         return on_axes(self, ax)
+
+
+def _says_place(piece: str, places: Sequence[str]) -> bool:
+    """Whether a piece of a text says places on the axes and no other number."""
+    for place in sorted(filter(None, places), key=len, reverse=True):
+        piece = re.sub(rf"(?<![\w.]){re.escape(place)}(?![\w.])", "\0", piece, count=1)
+    return "\0" in piece and not re.search(r"\d", piece)
 
 
 def keys_of(marks: Sequence[Mark], meanings: Mapping[Kind, str]) -> tuple[tuple[Kind, str], ...]:

@@ -30,12 +30,13 @@ class Rows:
     """The rows of a picture, as they are added.
 
     `columns`: headings of the figures beside them. `further`: of those that only the table has.
-    `what`: the word of the table for a row.
+    `what`, `above`: the words of the table for a row, and for the heading above it.
     """
 
     columns: Sequence[str] = ()
     further: Sequence[str] = ()
     what: str = "name"
+    above: str = "part"
     names: list[str] = field(default_factory=list)
     heads: list[int] = field(default_factory=list)
     marks: list[Mark] = field(default_factory=list)
@@ -118,7 +119,7 @@ class Rows:
                 of = name
             else:
                 cells.append((of, name, *own))
-        header = ("of", self.what, *self.columns, *self.further)
+        header = (self.above, self.what, *self.columns, *self.further)
         return without_empty_columns(caption, header, cells)
 
 
@@ -195,7 +196,7 @@ def forest(
     label = label or name
     systems = dict.fromkeys(r.dims["system"] for r in rows)
     slots = list(dict.fromkeys(slot_of(r) for r in rows))
-    found = Rows((label, "data"))
+    found = Rows((label, "data"), what="system" if len(systems) > 1 else "subset", above="subset")
     for slot in slots:
         name = slot if slot != "all" else "all data"
         if len(systems) > 1:

@@ -25,7 +25,7 @@ Found = LifelongDescription
 POLICIES = 4  # that curves show
 MOST = 30  # versions, times or points that have a mark of their own
 MOST_AREAS = 8  # in a caption
-LATER = "still to come"
+LATER = "not yet seen"
 DOTS: dict[bool, Kind] = {False: "dot", True: "hollow"}  # by whether it is still to come
 ZERO = Figure(value=0.0)
 COSTS = {
@@ -189,7 +189,8 @@ def by_version(policy: PolicyCurve, found: Found) -> dict[str, PolicyFigure]:
 def policy_versions(found: Found, *, title: str = "") -> Picture:
     """The score under each policy from version to version (Prokopalo et al. 2020, Eq. 2 and 3).
 
-    Dotted is the initial version, kept frozen, in the same windows.
+    Dotted is the initial version, kept frozen, in the same windows; it leaves the picture where it
+    is far from the others.
 
     Parameters
     ----------
@@ -204,14 +205,21 @@ def policy_versions(found: Found, *, title: str = "") -> Picture:
         at = [names.index(v) for v in of]
         naive = [Figure(value=f.naive) for f in of.values()]
         y = np.array([f.value for f in naive], float)
-        curves.across += naive
         curves.marks.append(Mark(kind="line", x=at, y=y, series=name, weak=True))
         notes = [f"initial version {found.text_of(f)}" * (f.value is not None) for f in naive]
         curves.add(name, at, [*of], [*of.values()], notes)
+    curves.across += _near(curves.across, [f.naive for of in shown.values() for f in of.values()])
     x = _named("version", names, range(len(names)))
     return curves.picture(
         "versions", x, _score(found), some_of(names, "versions have a dot"), title=title
     )
+
+
+def _near(shown: Sequence[Figure], others: Sequence[float | None]) -> list[Figure]:
+    """Other figures that widen the axis of those shown to twice its length, and no further."""
+    low, high = span([v for f in shown for v in (f.value, f.lower, f.upper) if v is not None])
+    most = high - low
+    return [Figure(value=v) for v in others if v is not None and low - most <= v <= high + most]
 
 
 def lifelong_sequence(found: Found, *, beside: Sequence[Found] = (), title: str = "") -> Picture:

@@ -13,6 +13,7 @@ from truecost.errors import UsageError
 from truecost.outputs.page import thinned
 from truecost.pictures.picture import Axis, Mark, Picture, span
 from truecost.pictures.rows import Rows, common_scale, figures_of, needed, reach
+from truecost.pictures.tables import Shown, Table
 from truecost.report.section import joined
 from truecost.tasks.lifelong.curves import (
     LATER,
@@ -34,6 +35,7 @@ BESIDE = ("penalised_score", "generalisation_gain", "base_score", "adapted_score
 APART = ("system", "strategy", "version", "time", "subset", "collection", "application")
 KEPT = {"lower": "score after the help", "higher": "penalised score"}
 WHOLE = {"lower": "penalised score", "higher": "score after the help"}
+WHEN = {True: "seen", False: LATER}  # the version has seen data of that time
 
 
 def score_matrix(
@@ -62,10 +64,12 @@ def score_matrix(
     versions, times = thinned(found.versions, MOST), thinned(found.times, MOST)
     low, high = _range([found, *beside], state)
     best, worst = (low, high) if found.direction == "lower" else (high, low)
-    marks = []
+    marks, rows = [], []
     for (row, version), (column, time) in product(enumerate(versions), enumerate(times)):
         cell = cells.get((version, time))
         if cell is not None and cell.value is not None:
+            ends = cell.value, cell.lower, cell.upper
+            rows.append((version, time, Shown(found.text_of(cell), *ends), WHEN[cell.seen]))
             share = (cell.value - best) / ((worst - best) or 1.0)
             said = f"{found.name}, version {version} at {time}: {found.text_of(cell)}"
             marks.append(
@@ -91,6 +95,9 @@ def score_matrix(
         marks=(*marks, *edges),
         shades=_shades(low, high, found.direction, found.scale),
         key=(("edge", "seen | not yet seen"),) if edges else (),
+        table=Table(
+            title or "matrix", ("version", "test time", found.score, "test data"), (*rows,)
+        ),
     )
 
 
@@ -148,7 +155,7 @@ def policy_scores(rows: Sequence[Row], *, title: str = "") -> Picture:
         When there are no rows.
     """
     needed(rows, "no system has a score under a policy")
-    label, lines = rows[0].label, Rows((rows[0].measure, "frozen"), what="system")
+    label, lines = rows[0].label, Rows((rows[0].measure, "frozen"), what="system", above="policy")
     for policy in dict.fromkeys(row.dims.get("policy", "all times") for row in rows):
         lines.head(policy)
         for row in (r for r in rows if r.dims.get("policy", "all times") == policy):
@@ -216,7 +223,12 @@ def penalised_bars(rows: Sequence[Row], *, title: str = "") -> Picture:
     groups = helped(rows)
     needed([*groups], "no system has both an adapted and a penalised score")
     policies = dict.fromkeys(policy for policy, _ in groups)
-    lines = Rows(("penalised score", "gain"), ("base", "adapted", "penalty"), "system")
+    lines = Rows(
+        ("penalised score", "gain"),
+        ("before the help", "after the help", "penalty"),
+        "system",
+        "policy",
+    )
     for policy in policies:
         if len(policies) > 1:
             lines.head(policy or "all times")

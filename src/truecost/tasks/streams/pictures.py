@@ -270,7 +270,8 @@ def streams_forest(found: Systems, measure: str = "imlm", *, title: str = "") ->
     first, several = found[0].dims.get("system", ""), len(found) > 1
     order = sorted(values, key=lambda s: _cost(values[s].get(first, ())))
     detected = any(d.kind == "detection" for d in found if d.by_stream)
-    lines = Rows((measure, "before", "targets / items" if detected else "items"))
+    columns = (measure, "before", "targets / items" if detected else "items")
+    lines = Rows(columns, what="system" if several else "stream", above="stream")
     shown = list[OfStream]()
     for stream in order[:MOST_STREAMS]:
         name = f"stream {stream}" if stream.isdecimal() else stream

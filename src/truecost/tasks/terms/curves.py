@@ -92,7 +92,7 @@ def det_of_terms(found: Found, *, title: str = "") -> Picture:
         y=_rates("mean miss rate of queries", np.append(miss, ends[ends > least]), step),
         marks=(*bands, *drawn),
         key=keys_of(drawn, MARKED),
-        table=_table(found),
+        table=_table(found, DET),
         square=True,
         zoom=True,
     )
@@ -118,8 +118,12 @@ def _rates(label: str, rates: Floats, step: float) -> Axis:
     return Axis(label=label, kind="probit", domain=(low, high), scale="%")
 
 
-def _table(found: Found) -> Table:
-    """Marks, and a few points of each curve."""
+DET = ("miss rate", "interval of misses", "false-alarm rate")  # columns that a picture shows
+VALUES = ("TWV", "interval")
+
+
+def _table(found: Found, shows: Sequence[str]) -> Table:
+    """Marks, and a few points of each curve, with the columns that a picture `shows`."""
     cells = []
     none: tuple[float | None, float | None] = (None, None)
     for d, c in _curves(found):
@@ -134,8 +138,10 @@ def _table(found: Found) -> Table:
             rates = *uncertain(p.p_miss, *of_miss, "%"), figure(p.p_fa, "%")
             shown = "none" if at is None else figure(at), *uncertain(p.twv, *of_value)
             cells.append((d.system, name, *shown, *rates))
-    header = ("system", "point", "threshold", "TWV", "interval", "miss rate", "interval of misses")
-    return without_empty_columns("Points of the curves", (*header, "false-alarm rate"), cells)
+    header = ("system", "point", "threshold", *VALUES, *DET)
+    kept = [k for k, name in enumerate(header) if name in (*header[:3], *shows)]
+    own = [[row[k] for k in kept] for row in cells]
+    return without_empty_columns("Points of the curves", [header[k] for k in kept], own)
 
 
 def twv_by_threshold(found: Found, *, title: str = "") -> Picture:
@@ -180,7 +186,7 @@ def twv_by_threshold(found: Found, *, title: str = "") -> Picture:
         y=value_axis("TWV", _up(found)),
         marks=(ZERO, *marks, *points),
         key=keys_of(points, MARKED),
-        table=_table(found),
+        table=_table(found, VALUES),
         zoom=True,
     )
 

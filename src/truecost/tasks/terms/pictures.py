@@ -12,7 +12,7 @@ from truecost.core.digits import amount, figure, percent, uncertain
 from truecost.core.results import Row
 from truecost.pictures.picture import Axis, Kind, Mark, Picture, keys_of, span
 from truecost.pictures.rows import Rows, figures_of, needed, value_of
-from truecost.pictures.tables import both
+from truecost.pictures.tables import Table, both
 from truecost.report.sums import clock
 from truecost.resources.measures import Load
 from truecost.tasks.terms import curves
@@ -35,6 +35,7 @@ BEST = "at its best threshold"
 VALUES = ("atwv", "twv_bayes", "mtwv", "otwv", "stwv")
 OTHERS: dict[Kind, str] = {"hollow": "mtwv", "limit": "stwv"}
 ORDER = (0.0, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0)  # shares of the queries in words
+ORDERED = ("system", "lowest", *(percent(q) for q in ORDER[1:-1]), "highest")
 PHASES = ("indexing", "searching")
 TIMES = ((3600.0, "hours"), (60.0, "minutes"), (1.0, "seconds"))
 QUANTITIES: Mapping[Quantity, str] = {
@@ -54,7 +55,7 @@ def term_weighted(found: Mapping[str, Mapping[str, Row]], *, title: str = "") ->
     """
     needed([*found], "there is no term-weighted value")
     known = [name for name in VALUES if any(name in rows for rows in found.values())]
-    lines, dots = Rows(tuple(known)), dict[str, None]()
+    lines, dots = Rows(tuple(known), what="system"), dict[str, None]()
     for system, rows in found.items():
         first = next(n for n in known if n in rows)
         dots[first] = None
@@ -95,11 +96,12 @@ def queries_in_order(found: Found, *, title: str = "") -> Picture:
     """
     found = [d for d in found if d.values]
     needed(found, "no query has a target")
-    marks = [ZERO]
+    marks, cells = [ZERO], []
     for d in found:
         count = len(d.values)
         low, *shown, high = (figure(d.values[max(0, math.ceil(q * count) - 1)]) for q in ORDER)
         said = (f"{percent(q)} at most {v}" for q, v in zip(ORDER[1:-1], shown, strict=True))
+        cells.append((d.system, low, *shown, high))
         x, y = np.arange(count + 1) / count, np.append(d.values, d.values[-1])
         label = f"{d.system}: lowest {low}; of the queries {', '.join(said)}; highest {high}"
         marks.append(Mark(kind="line", x=x, y=y, series=d.system, step=True, label=label))
@@ -109,6 +111,7 @@ def queries_in_order(found: Found, *, title: str = "") -> Picture:
         x=Axis(label="queries with targets, lowest value first", domain=(0.0, 1.0), scale="%"),
         y=value_axis("TWV of a query", whole_span([v for d in found for v in d.values])),
         marks=tuple(marks),
+        table=Table("TWV that a share of the queries does not exceed", ORDERED, tuple(cells)),
         zoom=True,
     )
 
@@ -194,8 +197,12 @@ def score_map(found: SearchDescription, *, title: str = "") -> Picture:
         ends = np.array([left, right])
         line = found.gamma * ends + found.delta
         marks.append(Mark(kind="line", x=ends, y=line, series="best affine calibration"))
-        least = "none" if crossing is None else figure(crossing)
-        caption += f" That of the best affine calibration: {least}."
+        caption += " The best affine calibration "
+        caption += (
+            "puts no score on the Bayes threshold."
+            if crossing is None
+            else f"puts the score {figure(crossing)} on the Bayes threshold."
+        )
     return Picture(
         name="scores",
         title=title,
@@ -251,7 +258,7 @@ def resources(loads: Mapping[str, Load], of: Quantity = "time", *, title: str = 
     most = max((v for parts in values.values() for v in parts if v is not None), default=0.0)
     size, unit = next((u for u in TIMES if most >= 2 * u[0]), TIMES[-1])
     size, unit = (size, unit) if of == "time" else (1.0, "GB")
-    lines = Rows((of,))
+    lines = Rows((of,), what="phase", above="system")
     for name, parts in values.items():
         if len(values) > 1:
             lines.head(name)

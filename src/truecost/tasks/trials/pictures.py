@@ -79,7 +79,7 @@ def cost_bars(rows: Sequence[Row], *, title: str = "") -> Picture:
     needed([*found], "there is no row of the whole data whose naive value is 1 (row.naive == 1)")
     pairs = [pair for own in found.values() for pair in own]
     both = any(least is not None for _, least in pairs)
-    lines = Rows(("actual", "minimum") if both else ("cost",))
+    lines = Rows(("actual", "minimum") if both else ("cost",), what="system", above="measure")
     for name, own in found.items():
         lines.head(name)
         for pair in own:
@@ -145,7 +145,8 @@ def variance_shares(found: Sequence[Variance], *, title: str = "") -> Picture:
         raise UsageError(f"shares of {counted(len(labels), 'measure')} share no axis: draw one")
     names = dict.fromkeys(s.source for one in drawn for s in one.shares)
     order = sorted(names, key=lambda name: name == TEST)  # stable
-    lines = Rows(("runs",), (*order, *(f"{name}: standard deviation" for name in order)))
+    further = (*order, *(f"{name}: standard deviation" for name in order))
+    lines = Rows(("runs",), further, what="method")
     for one in drawn:
         name, start = ", ".join([*one.dims.values(), one.system]), 0.0
         numbers = {s.source: (s.share, s.lower, s.upper) for s in one.shares}
@@ -191,7 +192,7 @@ def rates(found: Sequence[ByClass], name: str, *, title: str = "") -> Picture:
     most = max(1, MOST_LINES // (len(found) + several))
     order = [one.name for one in first.costliest]
     cut = f"the {most} costliest of {len(order)} classes" if len(order) > most else ""
-    lines = Rows((name, "data"), what="class")
+    lines = Rows((name, "data"), what="system" if several else "class", above="class")
     own = [{one.name: one for one in system.classes} for system in found]
     shown = [getattr(of[label], name) for of in own for label in order[:most] if label in of]
     for label in order[:most]:
@@ -222,12 +223,12 @@ def _rests_on(one: OneClass, name: str) -> str:
     """What a rate of a class is a share of."""
     if name == "recall":
         return counted(one.trials, "trial")
-    return f"{amount(one.decided)} decided so"
+    return counted(one.decided, "decision")
 
 
 def of_classes(found: ByClass, caption: str) -> Table:
     """All classes of a system, the costliest first, as a table."""
-    header = ("class", "trials", "decided so", "recall", "precision", "share of the cost")
+    header = ("class", "trials", "decisions", "recall", "precision", "share of the cost")
     cells = [
         (
             one.name,
@@ -235,7 +236,7 @@ def of_classes(found: ByClass, caption: str) -> Table:
             amount(one.decided),
             figures_of(one.recall),
             figures_of(one.precision),
-            percent(one.cost_share),
+            figure(one.cost_share, "%"),
         )
         for one in found.costliest
     ]
@@ -244,9 +245,9 @@ def of_classes(found: ByClass, caption: str) -> Table:
 
 def of_confusions(found: ByClass, caption: str, most: int = MOST_LINES) -> Table:
     """The costliest decisions for another class, as a table."""
-    header = ("class", "decided as", "trials", "of the class", "share of the cost")
+    header = ("class", "decided as", "trials", "share of the class", "share of the cost")
     cells = [
-        (d.truth, d.decision, amount(d.trials), percent(d.share), percent(d.cost_share))
+        (d.truth, d.decision, amount(d.trials), figure(d.share, "%"), figure(d.cost_share, "%"))
         for d in found.wrong[:most]
     ]
     return without_empty_columns(caption, header, cells)
@@ -300,6 +301,7 @@ def confusions(found: ByClass, *, title: str = "") -> Picture:
         tone = sum(share > step for step in STEPS)
         text = amount(count) if count else ""
         marks.append(Mark(kind="cell", x=j, y=k, tone=tone, text=text, label=said))
+    table = _matrix(rows, columns, [[*map(amount, row)] for row in counts.tolist()])
     caption = "A row is a true class, a column a decision; shades are shares of the true class."
     if others:
         caption += f" Shown are the {len(kept)} classes with the costliest confusions; the "
@@ -313,7 +315,14 @@ def confusions(found: ByClass, *, title: str = "") -> Picture:
         y=y,
         marks=tuple(marks),
         shades=SHADES,
+        table=table,
     )
+
+
+def _matrix(rows: Sequence[str], columns: Sequence[str], cells: Sequence[Sequence[str]]) -> Table:
+    """A matrix as a table: a row a true class, a column a decision."""
+    lines = tuple((name, *own) for name, own in zip(rows, cells, strict=True))
+    return Table("decisions by true class", ("true class", *columns), lines)
 
 
 def _axes(rows: Sequence[str], columns: Sequence[str]) -> tuple[Axis, Axis]:
@@ -349,18 +358,18 @@ def cost_matrix(found: ByClass, *, title: str = "") -> Picture:
     columns += [len(names)] * (len(shown) > len(kept))
     most = float(costs.max()) or 1.0
     tones = len(SHADES) - 1
+    chosen_costs = costs[np.ix_([names.index(name) for name in kept], columns)]
+    texts = [[figure(cost) for cost in row] for row in chosen_costs.tolist()]
     marks = [
         Mark(
             kind="cell",
             x=j,
             y=k,
-            tone=int(np.ceil(tones * costs[names.index(name), column] / most)),
-            text=figure(float(costs[names.index(name), column])),
-            label=f"{name} decided as {shown[j]}: "
-            f"costs {figure(float(costs[names.index(name), column]))}",
+            tone=int(np.ceil(tones * cost / most)),
+            text=texts[k][j],
+            label=f"{kept[k]} decided as {shown[j]}: costs {texts[k][j]}",
         )
-        for k, name in enumerate(kept)
-        for j, column in enumerate(columns)
+        for (k, j), cost in np.ndenumerate(chosen_costs)
     ]
     left = len(names) - len(kept)
     caption = "A row is a true class, a column a decision."
@@ -374,6 +383,7 @@ def cost_matrix(found: ByClass, *, title: str = "") -> Picture:
         y=y,
         marks=tuple(marks),
         shades=("costs nothing", *_ranges(most, tones)),
+        table=_matrix(kept, shown, texts),
     )
 
 

@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from truecost.core.digits import Scale, figure
 from truecost.core.evidence import Evidence, Totals
 from truecost.core.intervals.smooth import interval
 from truecost.core.replication import by_block
 from truecost.core.scoring import Scoring
 from truecost.core.sweep import Sweep
-from truecost.pictures.tables import Table
+from truecost.pictures.tables import Shown, Table
 from truecost.tasks.measures import find
 from truecost.tasks.trials.counting import bayes_threshold, evidence_of, parts_of, point_of, risks
 from truecost.tasks.trials.records import Floats, Trials
@@ -30,13 +31,25 @@ Scorings = Scoring | Mapping[str, Scoring]  # one for all systems, or one for ea
 
 
 def numbers_of(
-    caption: str, curve: Any, axes: tuple[str, str], x: Floats, y: Floats, places: Iterable[int]
+    caption: str,
+    curve: Any,
+    axes: tuple[str, str],
+    x: Floats,
+    y: Floats,
+    places: Iterable[int],
+    scale: Scale = "",
 ) -> Table:
     """Operating points that a curve has, and the curve at some places of its band."""
+
+    def shown(value: float) -> Shown:
+        return Shown(figure(float(value), scale), float(value))
+
     points = (("at the threshold in use", curve.actual), ("least cost", curve.minimum))
-    rows = [(curve.system, name, *point, "", "") for name, point in points if point is not None]
-    rows += [(curve.system, "curve", x[g], y[g], curve.lower[g], curve.upper[g]) for g in places]
-    return Table.from_rows(caption, ("system", "point", *axes, "lower", "upper"), rows)
+    known = [(name, point) for name, point in points if point is not None]
+    rows = [(curve.system, name, *map(shown, point), "", "") for name, point in known]
+    band = [(x[g], y[g], curve.lower[g], curve.upper[g]) for g in places]
+    rows += [(curve.system, "curve", *map(shown, at)) for at in band]
+    return Table(caption, ("system", "point", *axes, "lower", "upper"), tuple(rows))
 
 
 def each(systems: Sequence[Trials], scoring: Scorings) -> list[tuple[Trials, Scoring]]:
@@ -119,7 +132,7 @@ class Curve:
     def numbers(self) -> Table:
         """Operating points, and the curve at every eighth rate of its band."""
         axes, places = ("false-alarm rate", "miss rate"), range(4, len(self.rates), 8)
-        return numbers_of("Error trade-off", self, axes, self.rates, self.middle, places)
+        return numbers_of("Error trade-off", self, axes, self.rates, self.middle, places, "%")
 
 
 def det_curves(systems: Sequence[Trials], scoring: Scorings) -> list[Curve]:

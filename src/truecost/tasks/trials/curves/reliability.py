@@ -109,7 +109,7 @@ class Reliability:
             for b in range(len(said))
         ]
         return Table.from_rows(
-            "Reliability", ("system", "said", "seen", "lower", "upper", "trials"), rows
+            "Reliability", ("system", "predicted", "empirical", "lower", "upper", "trials"), rows
         )
 
 
