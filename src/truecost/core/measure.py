@@ -118,7 +118,7 @@ class Rule:
 
     @property
     def counts(self) -> bool:
-        """Whether the ends are made of counts by unit: they need no value without a unit."""
+        """Whether the ends are computed from counts by unit, and need no value without a unit."""
         return self.rates is not None and not self.edge
 
 
@@ -130,8 +130,8 @@ NONTARGETS, TARGETS = np.array([1.0, 1, 0, 0]), np.array([0.0, 0, 1, 1])
 
 
 def at_threshold(code: int, position: int, weight: float = 1.0, part: str = "ranking") -> Rate:
-    """The rate of errors of one class at a threshold, a position in the ranking: misses of targets
-    for the code 1, false alarms of nontargets for 0.
+    """The error rate of one class at a threshold, a position in the ranking: misses for the code 1,
+    false alarms for 0.
     """
     if code == 1:
         return Rate(part, MISS, TARGETS, weight, what="miss", of="target", position=position)
@@ -327,7 +327,7 @@ def difference(a: npt.ArrayLike, b: npt.ArrayLike) -> Floats:
 
 
 def one_of(known: Collection[str], text: str) -> str:
-    """A parameter that is one of some words; ValueError else, as `Measure.argument` takes it."""
+    """A parameter that is one of some words; ValueError otherwise, for `Measure.argument`."""
     if text not in known:
         raise ValueError(f"choose one of {', '.join(known)}")
     return text
