@@ -216,21 +216,26 @@ def class_weights(
 
 
 def build(name: str, task: Task) -> Learner:
-    """An untrained learner.
+    """Build an untrained learner by its name.
 
     Parameters
     ----------
     name : str
-        Name of the learner, a key of `LEARNERS`.
+        Name of a learner, as listed by `truecost list learners`.
     task : Task
-        Task of the learner; the task's options are the learner's settings.
+        Task of the learner; `task.options` are the settings of the learner.
 
     Returns
     -------
     Learner
-        The learner; also a `System` where it asks questions itself, and `Restorable` where its
-        state can be put back. A learner with a method `close` has a process of its own: `close`
-        ends it, and it ends with this process at the latest.
+        New learner. A learner that chooses questions itself is also a `System`; one that can save
+        its state is also `Restorable`. A learner with a method `close` has started a process, which
+        `close` ends.
+
+    Raises
+    ------
+    UsageError
+        If the name or an option is unknown.
     """
     if name not in LEARNERS:
         raise UsageError(

@@ -13,7 +13,8 @@ from truecost.report.section import Group, Line
 from truecost.report.story import Part, Story, goodness, part_of
 from truecost.report.verdict import GOOD, NAIVE, costs, worst_subset
 from truecost.report.words import against_naive, caveats, isolated, listed, titles_of, value
-from truecost.tasks.lifelong.descriptions import FROZEN, UNHELPED, LifelongDescription, name_in
+from truecost.tasks.lifelong.described import LifelongDescription, name_in
+from truecost.tasks.lifelong.descriptions import FROZEN, UNHELPED
 
 T = TypeVar("T")
 K = TypeVar("K")
