@@ -74,8 +74,8 @@ class Axis:
             return ""
         if self.kind in NAMED:
             return self.names[round(value)]
-        named = dict(zip(self.ticks, self.names, strict=False))
-        return named.get(value) or figure(value, self.scale)
+        named: dict[float, str] = dict(zip(self.ticks, self.names, strict=False))
+        return named[value] if value in named else figure(value, self.scale)
 
 
 Kind = Literal[

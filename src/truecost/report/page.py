@@ -59,7 +59,6 @@ EXPLAINED = {  # words of signatures that say too little alone
     "prequential": "prequential (annotations that count before adaptation)",
     "empty": "empty (misses added for a batch without targets)",
     "last": "last (handling of a short last batch)",
-    "tolerance": "tolerance (error that costs as much as an annotation)",
 }
 WIDE, CURVES, HALF, SMALL = 960.0, 800.0, 560.0, 344.0  # pixels: alone, one of two, on a phone
 SHOWN_ROWS, MOST_ROWS_OPEN = 12, 16  # of a picture; more are folded
@@ -310,7 +309,7 @@ def _conventions(story: Story) -> dict[str, str]:
     for row in story.whole if story.page.conventions else []:
         choices, _, _ = row.signature.partition("|resample:")
         for name, colon, said in (text.partition(":") for text in choices.split("|")[1:]):
-            if colon and name not in {*story.result.versions, *APPLIED, *RESAMPLED}:
+            if colon and name not in {"truecost", *story.result.versions, *APPLIED, *RESAMPLED}:
                 own = row.dims["system"], row.label
                 found.setdefault(name, {}).setdefault(said, {})[own] = None
     systems = {*story.systems}

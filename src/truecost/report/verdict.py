@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from truecost.core.digits import counted, figures, percent, shown_naive, shown_value
+from truecost.core.digits import counted, figures, shown_naive, shown_value
 from truecost.core.flags import assumed, hours_of
-from truecost.core.results import Row, verdict_of
+from truecost.core.results import Row, verdict_of, verdict_word
 from truecost.errors import plural
 from truecost.gates import Gate
 from truecost.gates import Verdict as Gated
@@ -17,6 +17,7 @@ from truecost.report.story import Part, Story, goodness, mean_rows, part_of
 from truecost.report.words import (
     against_naive,
     at_best,
+    brackets,
     caveats,
     counts,
     isolated,
@@ -37,7 +38,7 @@ NAIVE = {
     "worse": "worse than naive",
     "same": "same as naive",
     "inconclusive": "inconclusive",
-    "best": "at best",
+    "best": "not judged",
     "": "",
 }
 BEST = (
@@ -228,7 +229,7 @@ def _units_needed(row: Row) -> str:
         return ""
     units = plural(row.factors[0] if row.factors else "unit")
     more = wanted - row.n_units
-    return f" About {more:,} more {units} would show a difference as large as this one."
+    return f" About {more:,} more {units} are needed to confirm a difference of this size."
 
 
 def _at_the_top(story: Story, rows: Sequence[Row]) -> str:
@@ -277,7 +278,7 @@ def lead_of(story: Story, row: Row, more: str = "", *, decided: bool = False) ->
         naive = shown_naive(next(iter(references.values())))
         what = story.page.naive.output(story.main)
         said += f"{naive} is the naive baseline: {what}{shortest(row)}. "
-    return f"{said}{more}In brackets the {percent(row.level)} interval."
+    return f"{said}{more}{brackets(story.values, row.level)}"
 
 
 def _gates(gates: Sequence[Gated]) -> Group:
@@ -362,7 +363,7 @@ def line_of(row: Row, text: str = "", more: str = "") -> Line:
 
 def difference_line(row: Row, ratio: Row | None) -> Line:
     """The verdict on two systems: how they differ."""
-    said = verdict_of(row)
+    said = verdict_word(row)
     chip = (
         f"{said} than {_short(row.baseline or '')}"
         if said in ("better", "worse")

@@ -240,7 +240,7 @@ def lifelong_sequence(found: Found, *, beside: Sequence[Found] = (), title: str 
         of = {f.version: f for f in found.stream if f.state == state}
         if of:
             curves.add(series, [names.index(v) for v in of], [*of], [*of.values()])
-    x = _named("version that came of the data", names, range(len(names)))
+    x = _named("version trained on the data", names, range(len(names)))
     label = f"{found.score} on the lifelong set"
     return curves.picture("sequence", x, label, some_of(names, "versions have a dot"), title=title)
 

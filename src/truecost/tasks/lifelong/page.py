@@ -232,6 +232,6 @@ PAGE = Page(
     drawn=lambda _: (),  # all but the main measure stand in the table
     named=("version",),
     resampled=resampled_of,
-    naive=Naive(column="reference", said="", output=lambda _: "the initial version, kept frozen"),
+    naive=Naive(said="", output=lambda _: "the initial version, kept frozen"),
     curves=lifelong_frame,
 )

@@ -35,8 +35,7 @@ from truecost.tasks.lifelong.supervision import EFFORT as HELP
 STATES = ("base", "adapted", "impaired", "corrected")
 INITIAL = -np.inf  # when the initial version was learnt: before everything
 OWN = ("id", "time")  # columns of the items; others come with them
-# What a person did about an item of a version: parts corrected, busy seconds, words put in, simple
-# actions; what correcting all of it would take; and whether the final output is still wrong.
+TIME = "test time"
 EFFORT = ("corrections", "seconds", "words", "actions", "all_parts", "all_words", "wrong")
 SPENT = ("answers", "seconds", "words", "actions")  # of help away from both sets
 Units = tuple[Factor, npt.NDArray[np.int32]]
@@ -164,14 +163,15 @@ class Lifelong(Rows):
     @property
     def summary(self) -> str:
         """The content in a few words."""
-        versions = counted(len(self.versions), "version")
-        times = counted(len(self.test.times), "time")
-        return f"{versions}, {times}, {counted(len(self), self.kind.item)}"
+        found = {"version": len(self.versions), "time": len(self.test.times)}
+        found |= {} if self.item == TIME else {self.item: len(self)}
+        return ", ".join(counted(n, what) for what, n in found.items())
 
     @property
     def item(self) -> str:
-        """The word for a scored item, in the singular."""
-        return self.kind.item
+        """The word for a scored item, in the singular; a matrix has one score a test time."""
+        alone = len(self) == len(self.test.times)
+        return TIME if alone and self.kind.name == "scores" else self.kind.item
 
     def right(self) -> tuple[pl.DataFrame, ...]:
         """The test items with their times, as a frame whose rows have no order."""

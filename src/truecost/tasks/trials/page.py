@@ -149,7 +149,8 @@ def bars(story: Story) -> Section | None:
     text = "Means over runs. " if any("estimator" in r.dims for r in story.whole) else ""
     alone = [actual.label for actual, minimum in pairs if minimum is None]
     if best := [name for name in dict.fromkeys(alone) if at_best(name)]:
-        text += f"{listed(best)}: below 1 even with random scores. "
+        verb = "is" if len(best) == 1 else "are"
+        text += f"Even with random scores, {listed(best)} {verb} below 1. "
     if len(alone) < len(pairs):
         text += "The minimum is the cost at the best threshold or calibration for these data."
     return Section("Normalised costs", text.strip(), of_each(pictures.cost_bars, groups))

@@ -16,7 +16,8 @@ from truecost.pictures.picture import Axis, Mark, Picture
 from truecost.pictures.rows import Rows, figures_of, needed, reach, value_of
 from truecost.pictures.tables import Shown, Table, slot_of, without_empty_columns
 from truecost.report.section import MOST_LINES
-from truecost.tasks.measures import find_of_any_task, registry
+from truecost.report.words import measure_of
+from truecost.tasks.measures import registry
 from truecost.tasks.trials.classes import ByClass, OneClass
 from truecost.tasks.trials.curves import pictures as of_curves
 
@@ -49,7 +50,7 @@ def pairs_of(rows: Sequence[Row]) -> dict[str, list[Pair]]:
     for (system, slot, label), row in found.items():
         if (system, slot, actual.get(label)) not in found:  # else it stands beside that one
             other = found.get((system, slot, least.get(label, "")))
-            name = label if other is None else _title(row)
+            name = _title(row)
             name = name if slot == "all" else f"{name}, {slot}"
             pairs.setdefault(name, []).append((row, other))
     return pairs
@@ -57,9 +58,13 @@ def pairs_of(rows: Sequence[Row]) -> dict[str, list[Pair]]:
 
 def _title(actual: Row) -> str:
     """An actual cost with its title."""
-    measure = find_of_any_task(actual.label, actual.task)
+    measure = measure_of(actual.label, actual.task)
+    if measure is None:
+        return actual.label
     title = measure.title.partition(" (")[0].removeprefix("Actual ")
-    return actual.label if title.lower() == actual.label else f"{title} ({actual.label})"
+    if title.lower() == actual.label:
+        return actual.label
+    return f"{title[:1].lower()}{title[1:]} ({actual.label})"
 
 
 def cost_bars(rows: Sequence[Row], *, title: str = "") -> Picture:
