@@ -186,9 +186,8 @@ def test_the_first_sentence_says_how_systems_compare(outcome, report):
     )
     undecided = verdict.headline(Story(wide(outcome.result, rows=rows)))
     assert undecided.startswith("better <b> and base are not distinguishable by actual detection")
-    assert re.search(
-        r"About [\d,]+ more units are needed to confirm a difference of this size", undecided
-    )
+    said = r"About [\d,]+ more units are needed to confirm a difference of this size"
+    assert re.search(said, undecided)
     alone = tuple(
         r for r in outcome.result.rows if r.kind == "value" and r.dims["system"] == "base"
     )

@@ -73,7 +73,7 @@ class Axis:
         if np.ndim(value):
             return ""
         if self.kind in NAMED:
-            return self.names[round(value)]
+            return str(self.names[round(value)])
         named: dict[float, str] = dict(zip(self.ticks, self.names, strict=False))
         return named[value] if value in named else figure(value, self.scale)
 

@@ -128,15 +128,16 @@ def _html(sections: Sequence[Section], systems: Sequence[str] = (), **fields: An
     sliders = next((s.sliders for s in sections if s.sliders is not None), None)
     cases = [case for section in sections for case in section.cases]
     style, script = f"{sheet()}\n{_part('page.css')}{widths(cases)}", _part("live.js")
-    switched = systems[:SYSTEMS] if len(systems) > 1 else ()
+    drawn = {name for s in sections for picture in s.pictures for name in picture.series}
+    switched = [(k, name) for k, name in enumerate(systems) if name in drawn]
     page = _template().render(
         style=style,
         script=script,
         policy=_policy(style, script),
         numbers=_json({"sliders": sliders, "normal": NORMAL, "rates": PROBIT_TICKS}),
         sliders=sliders,
-        switches=switched if any(s.pictures for s in sections) else (),
-        more_systems=systems[SYSTEMS:],
+        switches=[one for one in switched if one[0] < SYSTEMS] if len(switched) > 1 else (),
+        more_systems=[name for k, name in switched if k >= SYSTEMS],
         sections=[(f"s{k}", s, _shown(s, f"p{k}", systems)) for k, s in enumerate(sections)],
         **fields,
     )

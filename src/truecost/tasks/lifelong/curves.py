@@ -216,9 +216,9 @@ def policy_versions(found: Found, *, title: str = "") -> Picture:
 
 
 def _near(shown: Sequence[Figure], others: Sequence[float | None]) -> list[Figure]:
-    """Other figures that widen the axis of those shown to twice its length, and no further."""
+    """Other figures that widen the axis of those shown by half its length, and no further."""
     low, high = span([v for f in shown for v in (f.value, f.lower, f.upper) if v is not None])
-    most = high - low
+    most = (high - low) / 2
     return [Figure(value=v) for v in others if v is not None and low - most <= v <= high + most]
 
 

@@ -93,7 +93,7 @@ def from_version_to_version(story: Story) -> Section:
     return _of_each(
         story,
         "Scores by version",
-        "Dotted: the initial version, kept frozen." * begun,
+        "Dotted: the initial version, kept frozen; it may leave the picture." * begun,
         pictures.policy_versions,
         lambda d: any(len(by_version(p, d)) > 1 for p in d.policies[:POLICIES]),
     )

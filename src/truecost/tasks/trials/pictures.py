@@ -151,7 +151,7 @@ def variance_shares(found: Sequence[Variance], *, title: str = "") -> Picture:
     names = dict.fromkeys(s.source for one in drawn for s in one.shares)
     order = sorted(names, key=lambda name: name == TEST)  # stable
     further = (*order, *(f"{name}: standard deviation" for name in order))
-    lines = Rows(("runs",), further, what="method")
+    lines = Rows(("data",), further, what="method")
     for one in drawn:
         name, start = ", ".join([*one.dims.values(), one.system]), 0.0
         numbers = {s.source: (s.share, s.lower, s.upper) for s in one.shares}
@@ -159,7 +159,9 @@ def variance_shares(found: Sequence[Variance], *, title: str = "") -> Picture:
             k: Shown(" ".join(filter(None, uncertain(*v, "%"))), *v) for k, v in numbers.items()
         }
         spread = {s.source: figure(s.variance**0.5) for s in one.shares}
-        y = lines.add(name, f"{one.runs}", *(c.get(n, "") for c in (known, spread) for n in order))
+        y = lines.add(
+            name, counted(one.runs, "run"), *(c.get(n, "") for c in (known, spread) for n in order)
+        )
         for share in one.shares:
             end, source = start + (share.share or 0.0), share.source
             said = f"{name}: {source} {known[source]}, standard deviation {spread[source]}"
