@@ -103,6 +103,7 @@ def test_score_as_written(rows, matrices):
     assert row["direction"] == "lower"
     assert row["lower"] is None
     assert "one run" in row["reason"]
+    assert (row["n_trials"], row["item"]) == (4, "test time")
 
 
 def test_a_matrix_of_accuracies(run, rows, matrices):

@@ -279,6 +279,13 @@ def variance(story: Story) -> Section:
     return Section("Sources of variance between runs", text, of_each(pictures.variance_shares, own))
 
 
+def constant(label: str) -> str:
+    """What the naive baseline of a measure puts out: one decision, or number, for all trials."""
+    measure = measure_of(label)
+    numbers = measure is not None and "errors" in measure.parts
+    return f"the best constant {'number' if numbers else 'decision'}"
+
+
 PAGE = Page(
     sections=(
         *(chosen, bars, spending, claims, spurious, runs, variance, trade_off),
@@ -294,6 +301,6 @@ PAGE = Page(
     judged=lambda row: not is_predictor(row),
     drawn=lambda story: story.costs,
     conventions=False,
-    naive=Naive(output=lambda _: "the best constant decision"),
+    naive=Naive(output=constant),
     curves=frame_of_outcome,
 )
