@@ -20,8 +20,9 @@ from truecost.report.story import Story, page_of
 from truecost.study.directory import render_again
 from truecost.tasks.streams import page as online_page
 from truecost.tasks.streams import pictures
+from truecost.tasks.streams.advised import SweepAdvice
 from truecost.tasks.streams.describing import OnlineDescription
-from truecost.tasks.streams.sweep import SweepAdvice, advice_of
+from truecost.tasks.streams.sweep import advice_of
 
 BUDGETS = (1, 2, 4, 8)
 NOISE = {1: 1.0, 2: 0.7, 4: 0.3, 8: 0.28}  # the more is asked the less, but with little gain at 8

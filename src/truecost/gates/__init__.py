@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from truecost.gates.checking import assert_gate as assert_gate
     from truecost.gates.checking import check as check
     from truecost.gates.checking import exit_code as exit_code
+    from truecost.gates.checking import more_units as more_units
     from truecost.gates.gate import Gate as Gate
     from truecost.gates.verdict import Verdict as Verdict
     from truecost.gates.verdict import annotate as annotate

@@ -39,6 +39,7 @@ from truecost.tasks.measures import look_up, refuse_beside
 PASSED, FAILED, UNDECIDED = 0, 1, 4  # exit codes
 Z_POWER = NormalDist().inv_cdf(0.8)
 MOST_UNITS = 10**9  # more than this is no advice
+MOST_COLLECTED = 100  # times the units of the data; nobody collects more
 ENDS_OF_RATES = ((0.0, True), (1.0, False))  # a rate there, and whether it is its lower end
 OF_ROW = (  # what a verdict has of its row
     *("dims", "value", "lower", "upper", "level", "reason", "flags", "shown_in", "signature"),
@@ -71,6 +72,20 @@ def needed(gate: Gate, row: Row) -> Needed:
     z = NormalDist().inv_cdf(0.5 + row.level / 2)
     grown = arm / away if stays else ((z + Z_POWER) / z * arm / away) ** 2
     return Needed(_units(row, grown), _units(row, _predicted(z, z * away / arm)), stays)
+
+
+def more_units(row: Row) -> str:
+    """`About 260 more speakers would show a difference as large as this one`: with 80 % power, if
+    the difference stayed as it is; empty where nobody would collect so many.
+    """
+    wanted = needed(Gate(measure=row.measure, max_upper=0.0), row).if_value
+    if wanted is None or wanted > MOST_COLLECTED * row.n_units:
+        return ""
+    units = plural(row.factors[0] if row.factors else "unit")
+    more = wanted - row.n_units
+    step = 10 ** max(len(str(more)) - 2, 0)  # two digits: no more are known
+    more = -(-more // step) * step
+    return f"About {more:,} more {units} would show a difference as large as this one"
 
 
 def _needed_hours(gate: Gate, row: Row, heard: Heard) -> Needed:

@@ -46,20 +46,22 @@ def shares_of(row: Row) -> dict[str, float]:
 
 
 def error_breakdown(rows: Sequence[Row], *, title: str = "") -> Picture:
-    """The errors that a rate adds up as stacked bars, with the interval of the whole.
+    """Stacked bars of the errors that an error rate adds up, with the interval of the rate.
 
-    `wer`, `cer` and `per` add up substitutions, deletions and insertions, `der` missed speech,
-    false alarm and confusion. Bars end at three times the reference.
+    The parts of `wer`, `cer` and `per` are substitutions, deletions and insertions; those of `der`
+    are missed speech, false alarm and speaker confusion. The axis ends at three times the reference
+    at most.
 
     Parameters
     ----------
     rows : sequence of Row
-        Values of one of these measures, a bar a row; rows without sums are left out.
+        Result rows of one of these measures, one bar for each row. Rows without counts of errors
+        are left out.
 
     Raises
     ------
     UsageError
-        When no row adds up errors, or they are of several measures.
+        If no row has counts of errors, or the rows have several measures.
     """
     drawn = [r for r in rows if shares_of(r)]
     needed(drawn, f"no row adds up errors ({', '.join(BREAKDOWNS)})")
@@ -94,17 +96,17 @@ def has_ngrams(row: Row) -> bool:
 
 
 def matching(rows: Sequence[Row], *, title: str = "") -> Picture:
-    """The parts of BLEU: shares of matching n-grams by length, and the brevity penalty.
+    """Components of BLEU: share of matching n-grams for each n, and brevity penalty.
 
     Parameters
     ----------
     rows : sequence of Row
-        Values of `bleu`, a row of cells each; others are left out.
+        Result rows of `bleu`, one row of cells for each. Rows of other measures are left out.
 
     Raises
     ------
     UsageError
-        When no row is a value of bleu, or they are of several measures.
+        If no row is a value of `bleu`, or the rows have several variants of it.
 
     Examples
     --------
@@ -140,22 +142,23 @@ def matching(rows: Sequence[Row], *, title: str = "") -> Picture:
 
 
 def by_unit(found: Sequence[Units], *, title: str = "") -> Picture:
-    """Each system with its interval, then a row a unit with the value that each has on it alone.
+    """Values of each unit (speaker, recording, document): first the systems with intervals, then a
+    row for each unit.
 
-    A larger dot stands for more reference data; a single unit has no interval. The interval of all
-    is a band behind the units of up to two systems. An arrow points to a value that is many times
-    as bad as others.
+    A larger dot represents more reference data. A single unit has no interval. For up to two
+    systems, a band shows the interval over all units. An arrow represents a value that is more than
+    eight times as bad as most others.
 
     Parameters
     ----------
     found : sequence of Units
-        As `truecost.report.items.units_of` gives them, one for each system: the same units in the
-        same order.
+        Units of each system, as `truecost.report.items.units_of` returns them. All systems must
+        have the same units in the same order.
 
     Raises
     ------
     UsageError
-        When there are none, or they are of several measures or of other units.
+        If there are no units, several measures, or different units.
     """
     _check(found)
     row, factor, names = found[0].row, found[0].factor, found[0].names
@@ -238,20 +241,21 @@ def sides_of(baseline: Units, system: Units) -> list[str]:
 
 
 def paired_units(found: Sequence[Units], *, title: str = "") -> Picture:
-    """Two systems on each unit: the value of the first across, that of the second upwards.
+    """Two systems on each unit (speaker, recording, document): the baseline on the x axis, the
+    other system on the y axis.
 
-    Units on the diagonal have the same value in both; larger dots have more reference. Units far
-    worse than others are drawn as arrows on the edge.
+    A unit with equal values is on the diagonal. A larger dot represents more reference data. An
+    arrow on the edge represents a unit that is far worse than others.
 
     Parameters
     ----------
     found : sequence of Units
-        The baseline and the system that is compared with it, the same units in the same order.
+        Units of the baseline, then units of the other system: the same units in the same order.
 
     Raises
     ------
     UsageError
-        When there are not two, or they are of several measures or of other units.
+        If there are not two systems, or they have several measures or different units.
 
     Examples
     --------

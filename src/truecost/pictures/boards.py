@@ -30,17 +30,19 @@ GATES: dict[Kind, str] = {"limit": "limit", "dot": "pass or fail", "hollow": "un
 
 
 def gates(verdicts: Sequence[Verdict], *, title: str = "") -> Picture:
-    """A row a gate: its interval, its limit, and its state in words.
+    """Gates with their limits: one row for each gate, with interval, limit and state (pass, fail,
+    undecided).
 
     Parameters
     ----------
     verdicts : sequence of Verdict
-        Of one measure, as `truecost.gates.check` gives them: all on values, or all on differences.
+        Results of `truecost.gates.check` for one measure; either all on values, or all on
+        differences.
 
     Raises
     ------
     UsageError
-        When there are none, or they share no axis.
+        If there are no verdicts, or they need different axes.
     """
     needed(verdicts, "there are no gates")
     if len({(v.measure, is_difference(v)) for v in verdicts}) > 1:
@@ -88,17 +90,25 @@ def is_difference(verdict: Verdict) -> bool:
 def leaderboard(
     board: Sequence[Standing], *, naive: float | None = None, level: float = 0.95, title: str = ""
 ) -> Picture:
-    """A row a system, best first: its rank, its value with its interval.
+    """Leaderboard: one row for each system with its rank, value and interval, the best system
+    first.
 
-    Systems that are not distinguishable from the first are filled, those that are worse are
-    hollow. One far from the others does not widen the axis: an arrow points to it.
+    A filled dot marks a system that is not distinguishable from the first one; a hollow dot marks a
+    worse system. An arrow represents a value that is more than eight times as bad as most others.
 
     Parameters
     ----------
     board : sequence of Standing
-        As `truecost.core.leaderboard.standings` gives them.
+        Ranks, as `truecost.core.leaderboard.standings` returns them.
     naive : float, optional
-        The naive baseline's value, drawn as a line where it lies among the values.
+        Value of the naive baseline, drawn as a line if it is within the axis.
+    level : float
+        Confidence level of the intervals, for the legend.
+
+    Raises
+    ------
+    UsageError
+        If there are no systems.
 
     Examples
     --------
@@ -162,18 +172,18 @@ def having_runs(rows: Sequence[Row]) -> list[Row]:
 
 
 def runs(rows: Sequence[Row], *, title: str = "") -> Picture:
-    """Methods: the mean over runs with its interval, and the range of the single runs.
+    """Methods with several training runs: mean over the runs with its interval, and range of the
+    runs.
 
     Parameters
     ----------
     rows : sequence of Row
-        Estimates of one measure, as from `truecost.estimate_method`; those of single runs are
-        ignored.
+        Result rows of one measure from `truecost.estimate_method`. Rows of single runs are ignored.
 
     Raises
     ------
     UsageError
-        When no row is a mean over runs, or they are of several measures.
+        If no row is a mean over several runs, or the rows have several measures.
     """
     drawn = having_runs(rows)
     needed(drawn, "no row is a mean over several runs (row.counts['runs'])")
@@ -202,18 +212,25 @@ def stacks(
     scale: Scale = "",
     title: str = "",
 ) -> Picture:
-    """Amounts of several kinds as stacked bars, a bar a name.
+    """Stacked bars: amounts of several kinds, one bar for each name.
 
     Parameters
     ----------
-    counts : mapping
-        For each name the amount of each kind.
+    counts : mapping of str to sequence of float
+        Amounts of each kind, by name of the bar.
     kinds : sequence of str
-        How they are called.
-    of, across : str
-        Meaning of a name, and the counted quantity.
+        Names of the kinds, in the order of the amounts.
+    of : str
+        Meaning of the bars, such as "cell".
+    across : str
+        Label of the x axis: the counted quantity.
     scale : str
-        "%" of shares.
+        Unit of the amounts: `%` for shares, empty for counts.
+
+    Raises
+    ------
+    UsageError
+        If `counts` is empty.
     """
     needed([*counts], "nothing was counted")
     shown = partial(figure, scale=scale) if scale else amount

@@ -172,24 +172,25 @@ def forest(
     size: Callable[[Row], str] | None = None,
     label: str = "",
 ) -> Picture:
-    """One measure by subset: value and interval of each system, with the amount of data.
+    """Forest plot of one measure: value and interval of each system, by subset.
 
-    An interval that leaves the axis ends in an arrow; an arrow points to a value that is many times
-    as bad as others.
+    An interval that is longer than the axis ends in an arrow. An arrow also represents a value that
+    is more than eight times as bad as most others.
 
     Parameters
     ----------
     rows : sequence of Row
-        Rows of one measure; a heading for each subset (or collection and so on).
+        Result rows of one measure. Each subset (or collection, application, ...) has a heading.
     size : callable, optional
-        Amount of data of a row, in a few words.
+        Function that returns the amount of data of a row as text. Default: numbers of trials or
+        items.
     label : str
-        What the measure is called. Default: its name.
+        Name of the measure in the picture. Default: its name in the rows.
 
     Raises
     ------
     UsageError
-        If there are no estimates, or they belong to several measures.
+        If there are no rows, or rows of several measures.
     """
     needed(rows, "there are no rows")
     name = one_measure(rows)
@@ -268,20 +269,21 @@ def _bad(rows: Sequence[Figures]) -> Callable[[float], bool]:
 
 
 def differences(found: Sequence[Comparison | Row], *, title: str = "") -> Picture:
-    """Paired differences with intervals and verdicts: a row a difference, better to the right.
+    """Paired differences between systems, with intervals and verdicts; one row for each difference.
 
-    If lower is better, the axis runs from right to left.
+    Better is to the right: if lower values are better, the axis is reversed.
 
     Parameters
     ----------
     found : sequence of Comparison or Row
-        As `compare` gives them, or rows of kind "difference" (others are left out): of any
-        subsets and systems, and of measures with one better direction.
+        Comparisons, such as `outcome.comparisons`, or result rows; of result rows, only those of
+        the kind `difference` are drawn. All measures must have one direction (lower or higher is
+        better).
 
     Raises
     ------
     UsageError
-        When there are none, or lower is better for some and higher for others.
+        If there are no differences, or the measures have different directions.
     """
     rows = [c.difference if isinstance(c, Comparison) else c for c in found]
     rows = [r for r in rows if r.kind == "difference"]

@@ -21,7 +21,8 @@ from truecost.report.words import (
     titles_of,
     value,
 )
-from truecost.tasks.lifelong.descriptions import FROZEN, UNHELPED, LifelongDescription, name_in
+from truecost.tasks.lifelong.described import LifelongDescription, name_in
+from truecost.tasks.lifelong.descriptions import FROZEN, UNHELPED
 
 T = TypeVar("T")
 K = TypeVar("K")

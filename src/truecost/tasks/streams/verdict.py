@@ -21,12 +21,11 @@ from truecost.report.words import (
     titles_of,
     value,
 )
+from truecost.tasks.streams.advised import SweepAdvice, SweepPoint
 from truecost.tasks.streams.describing import OnlineDescription
 from truecost.tasks.streams.sweep import (
     UNDERSTATED,
     WITHOUT_QUESTIONS,
-    SweepAdvice,
-    SweepPoint,
     against,
     asked,
     best_of,

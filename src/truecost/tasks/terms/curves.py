@@ -57,19 +57,20 @@ def with_false_alarms(found: Found) -> list[SearchDescription]:
 
 
 def det_of_terms(found: Found, *, title: str = "") -> Picture:
-    """Mean miss rate against mean false-alarm rate on normal-deviate axes, with bands.
+    """DET curves of term searches: mean miss rate against mean false-alarm rate, on normal-deviate
+    axes.
 
-    An operating point without false alarms stands on the edge.
+    An operating point without false alarms is drawn on the edge.
 
     Parameters
     ----------
     found : sequence of SearchDescription
-        Those of the searches of a result.
+        Descriptions of searches, as `tc.terms.describe` returns them.
 
     Raises
     ------
     UsageError
-        When no system has a false alarm.
+        If no search has a false alarm.
     """
     found = with_false_alarms(found)
     needed(found, "no system has a false alarm")
@@ -145,20 +146,21 @@ def _table(found: Found, shows: Sequence[str]) -> Table:
 
 
 def twv_by_threshold(found: Found, *, title: str = "") -> Picture:
-    """Term-weighted value against the threshold, with bands, decisions in use and maximum.
+    """Term-weighted value (TWV) against the threshold, with bands, the decisions in use and the
+    maximum.
 
-    The curve is not drawn far below the marks. A vertical line is the Bayes threshold, if scores
-    are log-likelihood ratios by their type.
+    The axis ends slightly below the lowest mark, so a part of the curve may be hidden. If the
+    scores are log-likelihood ratios, a vertical line marks the Bayes threshold.
 
     Parameters
     ----------
     found : sequence of SearchDescription
-        Those of the searches of a result, whose scores share an axis.
+        Descriptions of searches with comparable scores, as `tc.terms.describe` returns them.
 
     Raises
     ------
     UsageError
-        When nothing was submitted, or no query has a target.
+        If no search has detections, or no query has a target.
     """
     found = [d for d, _ in _curves(found)]
     needed(found, "no system has both detections and queries with targets")

@@ -45,13 +45,21 @@ QUANTITIES: Mapping[Quantity, str] = {
 
 
 def term_weighted(found: Mapping[str, Mapping[str, Row]], *, title: str = "") -> Picture:
-    """A row a search: its value with the interval, a ring at the best threshold, and a stroke at
-    the value with any score accepted.
+    """Term-weighted value (TWV) of each search with its interval, one row for each system.
+
+    A hollow dot marks the value at the best threshold (`mtwv`). A vertical line marks the mean
+    share of targets that any detection finds (`stwv`).
 
     Parameters
     ----------
-    found : mapping
-        Rows by label, by system.
+    found : mapping of str to mapping of str to Row
+        Result rows by name of the system, then by label of the measure (`atwv`, `mtwv`, `stwv`,
+        ...).
+
+    Raises
+    ------
+    UsageError
+        If there are no rows.
     """
     needed([*found], "there is no term-weighted value")
     known = [name for name in VALUES if any(name in rows for rows in found.values())]
@@ -87,12 +95,18 @@ def alike(found: Found) -> bool:
 
 
 def queries_in_order(found: Found, *, title: str = "") -> Picture:
-    """Term-weighted values of all queries, lowest first, against the share of the queries.
+    """Term-weighted values (TWV) of all queries, sorted from the lowest, against the share of the
+    queries.
+
+    Parameters
+    ----------
+    found : sequence of SearchDescription
+        Descriptions of searches, as `tc.terms.describe` returns them.
 
     Raises
     ------
     UsageError
-        When no query has a target.
+        If no query has a target.
     """
     found = [d for d in found if d.values]
     needed(found, "no query has a target")
@@ -117,15 +131,21 @@ def queries_in_order(found: Found, *, title: str = "") -> Picture:
 
 
 def query_forest(found: SearchDescription, *, title: str = "") -> Picture:
-    """A row a query, the costliest first: TWV with its interval over documents.
+    """Term-weighted value (TWV) of single queries, the costliest first, with intervals over
+    documents.
 
-    A ring is the value at the query's own best threshold, an upright stroke the share of its
-    targets that any detection is aligned with.
+    A hollow dot marks the TWV at the best threshold of the query. A vertical line marks the share
+    of the query's targets that are found by any detection.
+
+    Parameters
+    ----------
+    found : SearchDescription
+        Description of a search, as `tc.terms.describe` returns it.
 
     Raises
     ------
     UsageError
-        When no query has a target.
+        If no query has a target.
     """
     needed(found.worst, "no query has a target")
     further = ("interval", BEST, "share of targets found at all")
@@ -160,16 +180,23 @@ def query_forest(found: SearchDescription, *, title: str = "") -> Picture:
 
 
 def score_map(found: SearchDescription, *, title: str = "") -> Picture:
-    """The empirical log-likelihood ratio against the score, with the best affine map.
+    """Empirical log-likelihood ratio against the score of detections, with the best affine
+    calibration.
 
-    A dot is a bin of about equally many targets: ln of the share of all targets in it over that of
-    all nontargets, with two standard errors; the pale bar is how far the scores of its targets
-    reach. On the diagonal, scores are calibrated log-likelihood ratios.
+    A dot is a bin with about equally many targets. The height of a dot is ln(share of all targets
+    that are in the bin / share of all nontargets that are in the bin), with an interval of two
+    standard errors. The pale bar is the range of the scores of its targets. On the diagonal, scores
+    are calibrated log-likelihood ratios.
+
+    Parameters
+    ----------
+    found : SearchDescription
+        Description of a search, as `tc.terms.describe` returns it.
 
     Raises
     ------
     UsageError
-        When there is no bin.
+        If there are too few detections for a bin.
     """
     needed(found.bins, "the detections are too few for a bin of scores")
     llr, how = found.llr, dict[str, Any](series=found.system)
@@ -228,19 +255,19 @@ def crossing_of(found: SearchDescription) -> float | None:
 
 
 def resources(loads: Mapping[str, Load], of: Quantity = "time", *, title: str = "") -> Picture:
-    """The resources of each system: a bar for indexing and one for searching.
+    """CPU time or memory of each system: one bar for indexing and one bar for searching.
 
     Parameters
     ----------
     loads : mapping of str to Load
-        By system, as a result has them.
+        Resources by name of the system.
     of : {"time", "memory"}
-        CPU time of all processes, or peak memory of the largest one.
+        Quantity. `time`: CPU time of all processes. `memory`: peak memory of the largest process.
 
     Raises
     ------
     UsageError
-        When there is no record.
+        If `loads` is empty.
 
     Examples
     --------

@@ -68,17 +68,19 @@ def _title(actual: Row) -> str:
 
 
 def cost_bars(rows: Sequence[Row], *, title: str = "") -> Picture:
-    """Normalised costs as rows: actual cost, its minimum, and the calibration loss between them.
+    """Normalised costs of each system: actual cost, minimum cost, and calibration loss between
+    them.
 
     Parameters
     ----------
     rows : sequence of Row
-        A heading a measure, a row a system; values whose naive value is not 1 are left out.
+        Result rows. Each measure has a heading, each system a row. Only measures whose naive
+        baseline is 1 are drawn, for the whole data.
 
     Raises
     ------
     UsageError
-        When no row of the whole data has the naive baseline 1.
+        If no row of the whole data has the naive baseline 1.
     """
     found = pairs_of(rows)
     needed([*found], "there is no row of the whole data whose naive value is 1 (row.naive == 1)")
@@ -118,17 +120,18 @@ def _dumbbell(lines: Rows, row: Row, least: Row | None) -> None:
 
 
 def variance_shares(found: Sequence[Variance], *, title: str = "") -> Picture:
-    """A bar a method, divided into what each source adds to the variance of one run.
+    """Shares of the variance of one training run by source (seed, test data, ...), one bar for each
+    method.
 
     Parameters
     ----------
     found : sequence of Variance
-        Of one measure; those without shares are left out.
+        Variances of one measure. Methods without shares are left out.
 
     Raises
     ------
     UsageError
-        When there are no shares, or they are of several measures.
+        If no method has shares, or there are several measures.
 
     Examples
     --------

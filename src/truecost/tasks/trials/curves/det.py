@@ -103,18 +103,25 @@ class Weighed:
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """DET curve of one system.
+    """DET curve of one system: miss rate against false-alarm rate for all thresholds.
 
     Attributes
     ----------
+    system : str
+        Name of the system.
     threshold, p_miss, p_fa : ndarray of float64
-        Thinned curve, by ascending threshold; the last point rejects all.
-    rates, lower, middle, upper : ndarray of float64
-        False-alarm rates and the interval and value of Pmiss there.
-    actual, minimum : tuple of float or None
-        (Pfa, Pmiss) at the decision threshold and at the threshold of least cost.
+        Points of the curve for drawing (at most about 600), by ascending threshold. The last point
+        rejects all trials.
+    rates : ndarray of float64
+        False-alarm rates of the band, from one false alarm upwards.
+    lower, middle, upper : ndarray of float64
+        Miss rate at each of `rates` (`middle`), with the ends of its interval.
+    actual : tuple of float or None
+        (p_fa, p_miss) at the threshold in use; None if there is none.
+    minimum : tuple of float or None
+        (p_fa, p_miss) at the threshold with the lowest cost.
     actual_threshold : float or None
-        The decision threshold.
+        Threshold in use.
     """
 
     system: str
@@ -130,24 +137,28 @@ class Curve:
     actual_threshold: float | None
 
     def numbers(self) -> Table:
-        """Operating points, and the curve at every eighth rate of its band."""
+        """Table of the operating points, and of the curve at every eighth rate of the band."""
         axes, places = ("false-alarm rate", "miss rate"), range(4, len(self.rates), 8)
         return numbers_of("Error trade-off", self, axes, self.rates, self.middle, places, "%")
 
 
 def det_curves(systems: Sequence[Trials], scoring: Scorings) -> list[Curve]:
-    """DET curves of the detection systems with scores that rank trials; other systems are left out.
+    """Compute the DET curves of detection systems. Systems without scores that rank trials
+    (decisions only, several classes) are left out.
 
     Parameters
     ----------
+    systems : sequence of Trials
+        Trials of each system.
     scoring : Scoring, or mapping of str to Scoring
-        For all systems, or by name: application and threshold of the operating points, and the
-        resampling of the band.
+        Application, threshold and resampling: one object for all systems, or one for each system,
+        by name.
 
     Returns
     -------
     list of Curve
-        The band is the percentile interval of the least Pmiss at fixed Pfa, from 1 false alarm up.
+        One curve for each system, with percentile intervals of the miss rate at fixed false-alarm
+        rates.
 
     Examples
     --------
