@@ -14,7 +14,14 @@ LEAKS = 3  # what `protocol check` exits with when a split leaks
 
 def test_every_task_has_a_demo(capsys):
     assert {*names()} <= {*demos()}
-    assert {*demos()} - {*names()} == {"classes", "numbers", "protocol", "person"}
+    assert {*demos()} - {*names()} == {
+        "classes",
+        "numbers",
+        "annotators",
+        "spoofing",
+        "protocol",
+        "person",
+    }
     assert cli.run(["demo", "--list"]) == 0
     listed = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in listed] == [*demos()]
