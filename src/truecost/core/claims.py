@@ -1,9 +1,10 @@
-"""The scope of a method's figure, and the verdicts that single runs would have given.
+"""The scope of the figure of a method, and the verdicts that single runs would have given.
 
-An experimenter who trains each method once compares two systems, and takes the interval of that
-test for an interval of the methods. Over all pairs of a run of one and a run of the other (of one
-training set, where both methods were trained on the same ones), this counts how often that interval
-alone would have decided, and for whom: pairs that decide against each other cannot both be right.
+An experimenter who trains each of two methods once compares two systems, and may take the interval
+of that test for one of the methods. This module counts how often that interval alone would have
+decided, and for which method, over all pairs of a run of one method and a run of the other (of one
+training set, where both methods were trained on the same sets). Pairs with opposite verdicts cannot
+both be right.
 """
 
 import msgspec
@@ -21,7 +22,7 @@ from truecost.errors import counted
 def shared_data(*methods: MethodEstimate) -> str:
     """The training data that the runs of each method share, in words; empty if not known.
 
-    Where anything but a seed tells runs apart, the training data may be what varies.
+    Where runs differ in more than the seed, their training data may differ.
     """
     if any(m.runs.sets in m.runs.varied for m in methods):
         return "the list that training sets are drawn from"
@@ -167,7 +168,7 @@ def single_runs(system: MethodEstimate, baseline: MethodEstimate) -> SingleRuns:
 
 
 def _paired(member: Estimate, others: npt.NDArray[np.object_], drawn: Floats) -> Floats:
-    """Ends of the difference of a run and each of others; NaN where there is none: (2, others)."""
+    """Ends of the difference of a run and each of others, (2, others); NaN for a missing end."""
     found = [
         paired_ends("difference", member, other, member.point - other.point, row)[:2]
         for other, row in zip(others, drawn, strict=True)

@@ -141,8 +141,8 @@ def estimate_method(members: Sequence[Estimate], runs: Runs, plan: Plan) -> Meth
 
 def weighted_mean(drawn: Floats, weights: Floats) -> Floats:
     """Mean over runs in each replicate, from values (runs, replicates) and weights (replicates,
-    runs): a run that weighs 0 does not count even when undefined; NaN where a run that weighs is,
-    or none weighs.
+    runs). A run with the weight 0 does not count even when undefined; NaN where a run with a weight
+    is undefined, or all weights are 0.
     """
     seen = weights.T
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -151,7 +151,7 @@ def weighted_mean(drawn: Floats, weights: Floats) -> Floats:
 
 
 def _check(members: Sequence[Estimate], runs: Runs, plan: Plan) -> None:
-    """Refuse estimates that are not those of the runs of one method."""
+    """Refuse estimates of anything but the runs of one method."""
     refuse_bca(members[0].method if members else "percentile")
     if len(members) != len(runs):
         raise InputError(
@@ -185,7 +185,7 @@ def _summary(
     replicates: Floats,
     sizes: Mapping[str, int],
 ) -> Estimate:
-    """One estimate of a method; `sizes` are the levels of each run factor that varied."""
+    """An estimate of a method; `sizes`: number of levels of each run factor that varied."""
     first = members[0]
     point = float(np.mean([e.point for e in members]))
     told = _ends(members, runs, estimator, point, replicates)
@@ -232,8 +232,8 @@ def _summary(
 def _ends(
     members: Sequence[Estimate], runs: Runs, estimator: Estimator, point: float, replicates: Floats
 ) -> RunInterval:
-    """The interval by the method of the members; none when the test has one unit, whatever the runs
-    do.
+    """The interval by the method of the members; none when the test has one unit, however many
+    runs.
     """
     member = members[0]
     sizes = member.units_by_factor.values() or [member.n_units]
@@ -247,7 +247,7 @@ def _ends(
 
 
 def _manner(estimator: Estimator, *methods: Runs) -> str:
-    """For the signature: the estimator, the runs, and how they were drawn."""
+    """A text for the signature: the estimator, the runs, and the way in which they were drawn."""
     words = [f"estimator:{estimator}", f"runs:{'+'.join(str(len(runs)) for runs in methods)}"]
     if estimator == "mean":
         outer = [runs.key(name) for runs in methods for name in runs.varied]
@@ -333,9 +333,7 @@ def compare_methods(
 
 
 def _drawn_apart(system: MethodEstimate, baseline: MethodEstimate) -> Estimate:
-    """The mean of the baseline, whose training sets pair with those of the system if they are the
-    same.
-    """
+    """The mean of the baseline, whose training sets are paired with equal ones of the system."""
     mine, theirs = ({*m.runs.levels.get(m.runs.sets, ())} for m in (system, baseline))
     if mine == theirs:
         return baseline.mean
@@ -348,7 +346,7 @@ def _drawn_apart(system: MethodEstimate, baseline: MethodEstimate) -> Estimate:
 
 
 def _met(system: MethodEstimate, baseline: MethodEstimate) -> tuple[Estimate, Estimate]:
-    """The two with their replicates laid out so that runs of one meet runs of the other."""
+    """Replicates of two methods, laid out so that each run of one meets runs of the other."""
     left, right = _pairs(system, baseline)
 
     def laid(found: MethodEstimate, rows: Ints) -> Estimate:
@@ -359,10 +357,12 @@ def _met(system: MethodEstimate, baseline: MethodEstimate) -> tuple[Estimate, Es
 
 
 def _pairs(system: MethodEstimate, baseline: MethodEstimate) -> tuple[Ints, Ints]:
-    """Which run of one meets which of the other: all of them, or as many as memory is for.
+    """The pairs of a run of one method and a run of the other: all of them, or as many as fit into
+    memory.
 
-    Not by their numbers, which go by training set and seed: in shuffled rounds, in each of which
-    every run of the method that has more is met once, and those of the other as equally as can be.
+    The pairs do not follow run numbers, which are in order of training set and seed. They are drawn
+    in shuffled rounds: each round has every run of the method with more runs once, and the runs of
+    the other as equally often as possible.
     """
     runs = len(system.runs), len(baseline.runs)
     larger = max(runs)

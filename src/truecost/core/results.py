@@ -16,6 +16,7 @@ HELD = "no interval: every factor is held"  # why nothing was resampled
 MOST_UNITS = 1e12  # no plan goes further
 SPARE = 1.2  # times the units of a plan, as widths vary
 Side = Literal["better", "worse", "same", "inconclusive"]  # of a system against another one
+NO_INTERVAL = "no interval"
 NO_WIDTH = 1e-9  # relative: below this two figures differ by rounding only
 MOST_UNDEFINED = 0.05  # a larger share of the replicates leaves a verdict inconclusive
 
@@ -356,3 +357,13 @@ def verdict_of(difference: Row) -> Side:
     if difference.outside or difference.narrow:  # neither speaks for a side
         return "inconclusive"
     return "better" if (high < 0) == (difference.direction == "lower") else "worse"
+
+
+def verdict_word(difference: Row) -> str:
+    """The verdict on a difference for readers: "no interval" for a value that has none at all."""
+    return NO_INTERVAL if lacks_interval(difference) else verdict_of(difference)
+
+
+def lacks_interval(row: Row) -> bool:
+    """Whether a row has a value and no end of an interval."""
+    return row.value is not None and row.lower is None and row.upper is None

@@ -36,32 +36,26 @@ ENDS = {"log": (0.0, np.inf), "log1m": (-np.inf, 1.0), "logit": (0.0, 1.0), "log
 
 @dataclass(frozen=True)
 class Runs:
-    """The runs of one method (Ferrer et al. 2024, section 4.2): trainings with different seeds,
-    perhaps on different training sets.
+    """The runs of one method: the varied factors, and the fixed ones.
 
     Parameters
     ----------
     method : str
-        Name of the method. Methods with different names get independent random weights for their
-        runs.
+        Name of the method; enters the random key of the run weights.
     levels : mapping of str to sequence of str
-        Columns that distinguish the runs, such as the seed or the training set, with the value of
-        each run. The weight of a run in a bootstrap replicate is the product of the weights of its
-        values.
+        For each column that tells runs apart (a seed, a training set) its level in each run. Two
+        columns are crossed: a run weighs the product of the weights of its two levels.
     hold : tuple of str
-        Columns whose values count as fixed, so that the estimate ``mean`` does not resample them.
+        Columns that `mean` does not resample.
     sets : str
-        Name of the column of training sets, if several methods were trained on the same sets. A
-        replicate then draws the same training sets for all these methods, each with all its seeds.
-        Default: no such column.
+        The column of training sets, where methods were trained on the same ones: the other column
+        (a seed) is nested in it, and drawn with it; methods draw the sets together.
 
     Raises
     ------
-    UsageError
-        If there are no columns or no runs, a column of ``hold`` does not exist, or two columns
-        always vary together.
-    InputError
-        If two runs have the same values in all columns.
+    UsageError, InputError
+        When there is no column or no run, a held column is not among them, or two columns vary
+        together so that they are one factor; when two runs have the same levels.
 
     Examples
     --------
@@ -100,7 +94,7 @@ class Runs:
         self._refuse_one_factor()
 
     def _refuse_one_factor(self) -> None:
-        """Refuse two columns of which each tells the other: they are one factor."""
+        """Refuse two columns that determine each other: they are one factor."""
         named = [name for name, size in self.sizes.items() if size > 1]
         for place, first in enumerate(named):
             for second in named[place + 1 :]:
@@ -116,42 +110,33 @@ class Runs:
         return len(next(iter(self.levels.values())))
 
     def named(self, levels: Sequence[str]) -> str:
-        """The name of a run in messages, from its values: ``seed 3, training a``."""
+        """The name of a run: `seed 3, training a`."""
         return ", ".join(f"{k} {v}" for k, v in zip(self.levels, levels, strict=True))
 
     def key(self, column: str) -> str:
-        """The name of the bootstrap factor that a column defines: ``seed of METHOD``.
-
-        The column of shared training sets (``sets``) keeps its name without the method, so that all
-        methods get the same draw.
+        """The factor's name for a column: `seed of METHOD`, so that no two methods are paired;
+        that of training sets which methods share is the column's.
         """
         return column if column == self.sets else f"{column} of {self.method}"
 
     @property
     def sizes(self) -> dict[str, int]:
-        """Number of different values of each column."""
+        """Number of levels of each column."""
         return {name: len(set(column)) for name, column in self.levels.items()}
 
     @property
     def varied(self) -> dict[str, int]:
-        """Columns that are resampled for the estimate ``mean``, with the number of their different
-        values.
-
-        Columns with a single value and the columns of ``hold`` are not resampled. If there are
-        several shared training sets (``sets``), only their column is resampled, and the seeds of a
-        set stay with it.
-        """
+        """Number of levels of each column that `mean` resamples: not held, and more than one."""
         sizes = self.sizes
         if sizes.get(self.sets, 0) > 1:  # the seeds of a set come with it
             sizes = {self.sets: sizes[self.sets]}
         return {n: size for n, size in sizes.items() if size > 1 and n not in self.hold}
 
     def weights(self, plan: Plan) -> Floats:
-        """The weight of each run in each bootstrap replicate; float64, shape (replicates, runs).
+        """The weight of each run in each replicate, float64 (replicates, runs).
 
-        Runs are drawn with replacement (multinomial weights), even if the plan has another scheme
-        for the test units. If not all combinations of two columns exist as runs, all weights of a
-        replicate can be 0.
+        All zero in a replicate that holds no run (two columns whose levels are not all combined).
+        The scheme is multinomial for every scheme of the test units.
         """
         found = np.ones((plan.replicates, len(self)))
         drawn = Plan(plan.replicates, plan.seed)
@@ -163,7 +148,9 @@ class Runs:
 
 @dataclass(frozen=True, eq=False)
 class RunInterval:
-    """Ends of an interval, why one is missing, and the figure without single units and runs."""
+    """Ends of an interval, the reason for a missing end, and the figure without single units and
+    runs.
+    """
 
     lower: float | None
     upper: float | None
@@ -194,10 +181,10 @@ def limits_of_mean(members: Sequence[Estimate], runs: Runs) -> RunInterval:
 
 
 def limits_of_one(members: Sequence[Estimate], runs: Runs) -> RunInterval:
-    """Limits of what one more run gives, from members as above; with one run those of that run.
+    """Limits of the result of one more run, from the same members; with one run those of that run.
 
-    The values without each unit are those of the mean; a factor `run of METHOD` stands for what a
-    run adds to it.
+    The values without each unit are those of the mean; a factor `run of METHOD` represents the
+    spread between runs.
     """
     if len(members) == 1:
         return _single_run(members[0])
@@ -241,7 +228,7 @@ def _without_levels(runs: Runs, column: str, points: Floats) -> LeftOut:
 
 
 def _run_factor(runs: Runs, points: Floats, variance: float) -> LeftOut:
-    """A factor of runs that varies as much as one more run would."""
+    """A factor of runs with the variance that one more run would add."""
     apart = points - points.mean()
     count = len(points)
     square = float((apart**2).sum())
@@ -250,20 +237,22 @@ def _run_factor(runs: Runs, points: Floats, variance: float) -> LeftOut:
 
 
 def _effective(runs: Runs) -> int:
-    """The fewest levels of what varies: runs of one training set, say, are not runs apart."""
+    """Fewest levels of what varies: runs of one training set, say, are not independent."""
     if runs.sizes.get(runs.sets, 0) > 1:
         return runs.sizes[runs.sets]
     return min((size for size in runs.sizes.values() if size > 1), default=1)
 
 
 def _variance(points: Floats, runs: Runs) -> float:
-    """Of one more run about the mean of these, (1 + 1 / m) s^2 with m levels of what varies."""
+    """Variance of one more run about the mean of these, (1 + 1 / m) s^2 with m levels of what
+    varies.
+    """
     m = _effective(runs)
     return (1 + 1 / m) * m / (m - 1) * float(np.var(points))
 
 
 def _error(left: Sequence[LeftOut], point: float) -> float:
-    """Standard error by leaving out units of the test; 0 where it is not known."""
+    """Standard error from leaving out units of the test; 0 where it is not known."""
     found = spread(left, point)
     return 0.0 if found is None else found.se
 
@@ -274,7 +263,9 @@ def _freedom(left: Sequence[LeftOut], point: float) -> float:
 
 
 def rule_of(members: Sequence[Estimate]) -> Rule:
-    """The rule of the measure of rows; of one that is not registered by the sign of its values."""
+    """The interval rule of the measure of rows; for an unregistered measure, by the sign of its
+    values.
+    """
     measure = look_up(members[0].measure, members[0].task)
     if measure is not None:
         return measure.interval
@@ -283,7 +274,9 @@ def rule_of(members: Sequence[Estimate]) -> Rule:
 
 
 def _scaled(members: Sequence[Estimate]) -> tuple[str, Floats, str]:
-    """The scale, how far the ends lie from the values on it on average, and why there are none."""
+    """The scale, the average distance of the ends from the values on it, and the reason where there
+    is none.
+    """
     first, points = members[0], _points(members)
     scale = _scale_name(rule_of(members), first.direction)
     if not first.factors:
@@ -300,7 +293,7 @@ def _scaled(members: Sequence[Estimate]) -> tuple[str, Floats, str]:
 
 
 def _scale_name(rule: Rule, direction: str) -> str:
-    """The scale of a rule: of figures made of rates that of their good end."""
+    """The scale of a rule; for figures made of rates that of their good end."""
     if rule.excess:
         return "identity"
     if rule.rates is not None and not rule.edge:
@@ -326,7 +319,7 @@ class _Rising:
         return self.sign * to_scale(self.name, values)
 
     def back(self, value: float) -> float:
-        """The figure at a place of it."""
+        """The figure at a point of the scale."""
         return from_scale(self.name, self.sign * value)
 
 
@@ -338,7 +331,7 @@ def _joined_limits(
     told: Spread,
     members: Sequence[Estimate],
 ) -> tuple[float, float]:
-    """Ends about a figure: how far the test moves them, and what the runs add."""
+    """Ends around a figure, from their distance due to the test and the spread of the runs."""
     from scipy.special import stdtrit
 
     tail = (1 + members[0].level) / 2

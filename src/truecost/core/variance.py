@@ -187,7 +187,7 @@ def shares_of_variance(found: MethodEstimate) -> Variance:
 
 
 def _sources(runs: Runs) -> tuple[tuple[str, ...], Codes]:
-    """What the sources are called, and the training set of each run."""
+    """The names of the sources of variance, and the training set of each run."""
     varied = [name for name, size in runs.sizes.items() if size > 1]
     outer = runs.sets if runs.sets in varied else (varied or [*runs.levels])[-1]
     inner = " and ".join(k for k in varied if k != outer)
@@ -201,10 +201,11 @@ def _sources(runs: Runs) -> tuple[tuple[str, ...], Codes]:
 
 
 def _squares(values: Floats, codes: Codes) -> dict[str, Floats]:
-    """Mean squares of runs (rows) by training set; `between` where no set can be told from a seed.
+    """Mean squares of runs (rows) by training set; only `between` where training sets and seeds
+    cannot be separated.
 
-    Keys are `within`, `between` (in the unit of a run's variance: MSB / n0 is not taken yet), or
-    `all`: half the mean squared difference of runs of different sets.
+    Keys are `within`, `between` (in the unit of the variance of a run: not yet MSB / n0), or `all`:
+    half the mean squared difference between runs of different sets.
     """
     sizes = np.bincount(codes)
     total = len(codes)
@@ -227,7 +228,7 @@ def _squares(values: Floats, codes: Codes) -> dict[str, Floats]:
 
 
 def _deviations(drawn: Floats, units: int) -> Floats:
-    """What each replicate moves each run by, so scaled that squares estimate without bias."""
+    """The deviation of each run in each replicate, scaled so that squares estimate without bias."""
     few = np.prod([n / (n - 1) for n in (drawn.shape[1], units)])
     moved: Floats = (drawn - drawn.mean(axis=1, keepdims=True)) * np.sqrt(few)
     return moved
@@ -249,7 +250,9 @@ def _variances(
 
 
 def _degrees(codes: Codes) -> dict[str, float]:
-    """Of each mean square; of `all` as if seeds did nothing, when it has the fewest."""
+    """Degrees of freedom of each mean square; of `all` as if seeds had no effect, when it has the
+    fewest.
+    """
     sizes = np.bincount(codes).astype(np.float64)
     total, sets = len(codes), len(sizes)
     if sets == 1:
@@ -261,13 +264,13 @@ def _degrees(codes: Codes) -> dict[str, float]:
 
 
 def _scale(random: np.random.Generator, degrees: float) -> Floats:
-    """What a mean square is multiplied by: its degrees of freedom over draws of chi-square."""
+    """The random factor of each mean square: its degrees of freedom over draws of chi-square."""
     found: Floats = degrees / np.maximum(random.chisquare(max(degrees, 1), DRAWS), 1e-300)
     return found
 
 
 def _shares(names: Sequence[str], point: Floats, draws: Floats, level: float) -> list[Share]:
-    """Shares of the sum, with the percentiles of those drawn."""
+    """Shares of the sum, with percentiles of the drawn shares."""
     total = float(point.sum())
     with np.errstate(invalid="ignore"):
         drawn = draws / draws.sum(axis=0)

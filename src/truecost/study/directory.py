@@ -255,20 +255,20 @@ def _row_fault(row: Row) -> str:
 
 @dataclass(frozen=True)
 class Work:
-    """A kind of work that stays.
+    """A kind of work whose files remain in the output directory.
 
     Attributes
     ----------
     place : str
-        Its folder, below the output directory.
+        Folder of the files, below the output directory.
     note : str
-        File of what decides it, below the output directory.
+        File with the settings of the work, below the output directory.
     there, none : str
-        For messages: that there is some already, and what there is none of.
+        Parts of two messages: such work exists already, and there is none.
     wanted : str
-        What is said when no output directory is named.
+        Reason in the message that asks for an output directory.
     what : str
-        What stays when a run is interrupted.
+        Noun for what remains when a run is interrupted.
     """
 
     place: str

@@ -97,18 +97,18 @@ class Case(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class ResultFile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """`result.json`, and what `--json` prints.
+    """The content of `result.json`, and the output of `--json`.
 
     Attributes
     ----------
     schema_version : int
         Version of this layout.
     truecost : str
-        Version that wrote it.
+        Version of truecost that wrote it.
     task : str
         Task of the systems.
     gates : tuple of Verdict
-        How the gates of the study turned out.
+        Verdicts on the gates of the study.
     remarks : tuple of str
         Notes that a reader of the rows should see first, such as the factors that varied and those
         held.
@@ -117,15 +117,16 @@ class ResultFile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     leaderboard : tuple of Standing
         Submissions by rank.
     first_rank : dict of str to tuple of str
-        Of more than two systems that were compared, by label of the first measure: those of the
-        first rank, best first. Several are tied (`truecost.core.leaderboard`).
+        Systems of the first rank, best first, by label of the first measure; only where more than
+        two systems were compared. Several such systems are tied (`truecost.core.leaderboard`).
     cases : tuple of Case
-        The worst items of each system.
+        Worst items of each system.
     described : dict of str to tuple
-        By the name of a task what its page draws beside the rows: frozen structs, each with its
+        Data that the page draws beside the rows, by name of the task: frozen structs, each with its
         `type` (`Work.descriptions`).
     versions : dict of str to str
-        Of Python and the libraries that compute: other ones may differ in the last digits.
+        Versions of Python and of the libraries that compute; with others the last digits may
+        differ.
     """
 
     schema_version: int

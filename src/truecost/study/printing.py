@@ -94,12 +94,12 @@ class Shown:
 
 
 class Estimates(Shown, list["Estimate"]):
-    """Rows of one record: a list that prints as the terminal shows it.
+    """Rows of one record: a list whose text is the terminal's table.
 
     Parameters
     ----------
     task : str
-        Whose rows they are.
+        Name of the task of the rows.
     """
 
     def __init__(self, rows: "Iterable[Estimate]", task: str) -> None:

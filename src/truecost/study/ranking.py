@@ -121,9 +121,10 @@ def _hours_for(heard: Heard, wanted: float, level: float) -> dict[str, object]:
 
 
 SAID = (
-    "ranks: one more than the number of better submissions, by the paired differences of all pairs "
-    "together ({level}); equal ranks are ties; place: the possible places; may be best: not worse "
-    "in the comparison with the best ({level}); its interval: of that difference alone"
+    "rank: 1 plus the number of better submissions, by the paired differences of all pairs "
+    "together ({level}); equal ranks are ties. place: the places that a submission may have. may "
+    "be best: it is not worse in the comparison with the best ({level}). The interval of a "
+    "difference from the first is that of this difference alone"
 )
 UNLIKELY = (
     "unlikely: tied for rank 1, which judges all pairs at once, and beaten in the comparison with "

@@ -131,8 +131,9 @@ def side_by_side(story: Story) -> Section:
     for row in (r for r in story.whole if r.label in VALUES):
         found[part_of(row).name].setdefault(row.dims["system"], {})[row.label] = row
     text = (
-        "Term-weighted values at the system's decisions (atwv), at the best threshold of all "
-        "queries (mtwv) and of each query (otwv); with any score accepted (stwv)."
+        "Term-weighted values (TWV) at the system's decisions (atwv), at the Bayes threshold "
+        "(twv_bayes), at the best threshold of all queries (mtwv) and of each query (otwv); with "
+        "any score accepted (stwv)."
     )
     return Section("Term-weighted values", text, of_each(pictures.term_weighted, found))
 
