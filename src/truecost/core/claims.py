@@ -57,12 +57,30 @@ def scope(found: MethodEstimate, estimator: Estimator = "mean") -> str:
 
 
 class SingleRuns(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="single runs"):
-    """Verdicts of pairs of single runs, for one measure.
+    """Numbers of verdicts that comparisons of single runs of two methods would give, for one
+    measure.
 
-    Of `pairs` of a run of one method with a run of the other (both of one level of the column
-    `within`, a training set, where there is one), `better`, `worse` and `inconclusive` say how many
-    intervals of the difference, at `level`, say that `system` is better, that it is worse, and how
-    many hold 0 (or too few replicates are defined).
+    Attributes
+    ----------
+    system, against : str
+        Names of the two methods.
+    measure : str
+        Name of the measure.
+    dims : dict of str to str
+        Further description of the values, such as their application.
+    within : str
+        Column of training sets, if both methods were trained on the same sets; only runs of the
+        same set are paired. Empty otherwise.
+    pairs : int
+        Number of pairs: a run of ``system`` and a run of ``against``.
+    better, worse : int
+        Pairs in which the interval of the difference is entirely on the side where ``system`` is
+        better, or worse.
+    inconclusive : int
+        All other pairs: the interval contains 0 or does not contain the difference itself, or too
+        few replicates are defined.
+    level : float
+        Confidence level of the intervals.
     """
 
     system: str
@@ -78,11 +96,18 @@ class SingleRuns(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
 
 
 def single_runs(system: MethodEstimate, baseline: MethodEstimate) -> SingleRuns:
-    """The paired interval of x_i - y_j for every run i of one and j of the other, as `compare`
-    makes it.
+    """Compare every run of one method with every run of another, as if each method had been trained
+    once.
 
-    A replicate weighs the test units of both alike, as in any comparison of two systems; nothing in
-    it tells of seeds or training sets.
+    The interval of each pair is that of :func:`truecost.compare`: both runs are scored on the same
+    test units, so the interval contains the variation of the test but not the variation of seeds
+    and training sets. Contradicting verdicts of different pairs show how misleading one training
+    can be.
+
+    Parameters
+    ----------
+    system, baseline : MethodEstimate
+        Methods to compare.
 
     Examples
     --------

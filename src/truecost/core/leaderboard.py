@@ -25,7 +25,8 @@ from truecost.core.comparison import compare, derived, paired
 from truecost.core.flags import raised
 from truecost.core.intervals.smooth import spread
 from truecost.core.measure import difference
-from truecost.core.results import MOST_UNDEFINED, Comparison, Estimate, Standing, verdict_of
+from truecost.core.results import MOST_UNDEFINED, Comparison, Estimate, verdict_of
+from truecost.core.standing import Standing
 from truecost.core.subsets import Bools, Floats, Ints, LeftOut
 from truecost.errors import UsageError
 
@@ -200,18 +201,27 @@ def _hold_together(rows: Sequence[Estimate]) -> Bools:
 
 
 def standings(estimates: Sequence[Estimate]) -> tuple[Standing, ...]:
-    """Systems in order of a measure, with ranks and places that are valid jointly: best first,
-    undefined ones last; equal values in order of their names.
+    """Rank systems by one measure, best first, with confidence statements that hold for all systems
+    together.
+
+    Systems with an undefined value come last; systems with equal values are sorted by name.
 
     Parameters
     ----------
     estimates : sequence of Estimate
-        Of one measure, one for each system, from the same trials and plan.
+        Value of each system for the same measure, trials and plan.
+
+    Returns
+    -------
+    tuple of Standing
+        A line of the leaderboard for each system.
 
     Raises
     ------
-    UsageError, InputError
-        When there is no estimate; when the estimates cannot be paired.
+    UsageError
+        If there are no estimates.
+    InputError
+        If the estimates differ in measure, trials or plan.
 
     Examples
     --------

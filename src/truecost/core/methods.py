@@ -40,17 +40,20 @@ FEW_RUNS = FEW_UNITS  # runs are resampled as units are: too few make as narrow 
 
 @dataclass(frozen=True)
 class MethodEstimate:
-    """The runs of a method and their values, for one measure.
+    """Values of the runs of a method for one measure, and the estimates that summarise them.
 
     Attributes
     ----------
+    runs : Runs
+        Columns that distinguish the runs.
     members : tuple of Estimate
-        One for each run, in the order of `runs`.
-    run, mean : Estimate
-        The result of one run, and the mean result of the method; `dims["estimator"]` distinguishes
-        them.
+        Value of each run, in the order of ``runs``.
+    run : Estimate
+        Estimate for one new run of the method, with the interval in which its value is expected.
+    mean : Estimate
+        Estimate of the mean value of the method over all possible runs, with its interval.
     plan : Plan
-        The plan of replicates and run weights.
+        Number of replicates and seed.
     """
 
     runs: Runs
@@ -61,30 +64,43 @@ class MethodEstimate:
 
 
 def estimate_method(members: Sequence[Estimate], runs: Runs, plan: Plan) -> MethodEstimate:
-    """Both estimates of a method, computed from the estimates of its runs.
+    """Estimate the value of a method from the values of its runs, for one new run and for the mean
+    over runs.
 
-    With x_j the value of run j, x_j^(r) that in replicate r, and v_j^(r) the weight of the run:
+    With x_j the value of run j, J the number of runs, x_j^(r) the value of run j in replicate r,
+    and v_j^(r) the weight of the run in replicate r:
 
-    - the value of both is the mean over runs, sum_j x_j / J, and so is the naive baseline;
-    - `run`: its replicates are all x_j^(r) pooled;
-    - `mean`: sum_j v_j^(r) x_j^(r) / sum_j v_j^(r), undefined where a run with a weight is.
+    - the value of both estimates is the mean over runs, sum_j x_j / J. The naive baseline is the
+      mean over runs too;
+    - ``run`` has all x_j^(r) as its replicates;
+    - ``mean`` has the replicates sum_j v_j^(r) x_j^(r) / sum_j v_j^(r); a replicate is undefined if
+      a run with a weight above 0 is undefined.
 
-    Intervals are the percentiles of these, or by `auto` limits to which the test and the runs add
-    what each of them varies (`intervals.runs`), on the scale of the measure. Counts that differ
-    from run to run are means; `runs`, `lowest_run` and `highest_run` are added, and a threshold is
-    given when all runs share it. With one run both are the interval of that run.
+    The intervals with the method ``percentile`` are percentiles of these replicates. With the
+    method ``auto``, the variation of the test and the variation of the runs are combined on the
+    scale of the measure (:mod:`truecost.core.runs`). With a single run, both intervals are the
+    interval of this run.
+
+    Counts that differ between runs are averaged. The counts ``runs``, ``lowest_run`` and
+    ``highest_run`` are added. The threshold is kept if all runs have the same threshold.
 
     Parameters
     ----------
     members : sequence of Estimate
-        One for each run, from the same trials, measure and plan.
+        Value of each run, computed on the same trials with the same measure and plan.
+    runs : Runs
+        Columns that distinguish the runs, in the order of ``members``.
     plan : Plan
-        With which the members were made; its seed draws the run weights.
+        Plan of the bootstrap with which ``members`` were computed; its seed also draws the weights
+        of the runs.
 
     Raises
     ------
-    UsageError, InputError
-        When the members have bca intervals; when they do not agree, or are not as many as the runs.
+    UsageError
+        If ``members`` have intervals by the method ``bca``.
+    InputError
+        If ``members`` differ in measure, trials or plan, or if their number is not the number of
+        runs.
 
     Examples
     --------
@@ -260,21 +276,31 @@ def _counts(members: Sequence[Estimate]) -> dict[str, float]:
 def compare_methods(
     system: MethodEstimate, baseline: MethodEstimate, estimator: Estimator = "mean"
 ) -> Comparison:
-    """Difference and ratio of two methods for one measure, by the estimator "mean" or "run".
+    """Compare two methods for one measure: their difference and ratio, with intervals.
 
-    A replicate weighs the test units of both methods alike; their runs are drawn independently, for
-    equal seeds do not pair methods (Ferrer et al. 2024, section 4.2), but training sets that both
-    share are the same draw. `mean` compares the methods' means; `run` pools x_i^(r) - y_j^(r) over
-    all pairs of a run of one and a run of the other. Where these are more than two million
-    differences, a part of the pairs stands for all, drawn so that each run is in as many of them
-    (`n_replicates` says how many differences there are). By `auto` the difference has limits as
-    `compare` makes them, from what is left out of the test and of the runs of either method:
-    percentiles only from 20 units and 20 runs of each on.
+    A bootstrap replicate gives the test units the same weights for both methods. The runs of the
+    methods are drawn independently, because equal seeds do not make runs of different methods
+    comparable (Ferrer et al. 2024, section 4.2). Training sets that both methods share get the same
+    draw.
+
+    With the method ``auto``, the limits of the difference are computed as in
+    :func:`truecost.compare`, from the variation of the test and of the runs of both methods;
+    percentiles are used only from 20 units and 20 runs of each method on.
+
+    Parameters
+    ----------
+    system, baseline : MethodEstimate
+        Methods to compare; the difference is ``system`` minus ``baseline``.
+    estimator : {"mean", "run"}
+        ``mean`` compares the means of the methods over their runs. ``run`` compares a run of one
+        method with a run of the other: the replicates of all pairs of runs are pooled. If this
+        gives more than two million differences, a random part of the pairs is used, and each run is
+        in equally many pairs. ``n_replicates`` is the number of differences.
 
     Raises
     ------
     InputError
-        When the estimates cannot be paired, or both methods have one name.
+        If the methods have the same name, or differ in measure, trials or plan.
     """
     refuse_apart(
         system.members[0], baseline.members[0], "these are not two methods on the same test"

@@ -73,20 +73,31 @@ def check_target(directory: str, ours: str = "result.json") -> Path:
 
 
 def write(outcome: Outcome, directory: str) -> Path:
-    """Write the files of a result directory, all of them or none; a plan also gets `plan.csv`, and
-    a validation `checks.csv`.
+    """Write a result directory: `result.json`, `report.html` and their tables. If one file cannot
+    be written, none is.
+
+    The outcome of :func:`truecost.plan` also gets `plan.csv`, and the outcome of
+    :func:`truecost.validate` gets `checks.csv`.
 
     Parameters
     ----------
+    outcome : Outcome
+        Result of an evaluation.
     directory : str
-        New, empty, or an earlier result, whose files are replaced; other files there stay.
+        Path of the folder: new, empty, or an earlier result. The files of an earlier result are
+        replaced; other files stay.
+
+    Returns
+    -------
+    Path
+        Path of the folder.
 
     Raises
     ------
     UsageError
-        When the folder holds something else.
+        If the folder contains files but no result.
     InputError
-        When it cannot be written.
+        If a file cannot be written.
     """
     from truecost.gates import junit, markdown
 
