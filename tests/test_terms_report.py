@@ -21,7 +21,7 @@ from truecost.report.story import Story, page_of
 from truecost.report.words import against_naive
 from truecost.resources import Machine, Resources, load_of
 from truecost.resources import rows_of as load_rows
-from truecost.resources.measures import Load
+from truecost.resources.loads import Load
 from truecost.study.directory import render_again
 from truecost.tasks.terms import curves, pictures
 from truecost.tasks.terms import page as search_sections

@@ -123,7 +123,7 @@ def value(row: Row) -> str:
 
 
 def brackets(rows: Sequence[Row], level: float) -> str:
-    """What stands in brackets behind the values of a page."""
+    """Text of the brackets behind the values of a page."""
     if rows and all(map(lacks_interval, rows)):
         return "The values have no intervals."
     return f"In brackets the {percent(level)} interval."

@@ -15,7 +15,7 @@ from truecost.report.story import Naive, Page, Part, Story, goodness, part_of
 from truecost.report.sums import clock
 from truecost.report.verdict import lead_of, line_of
 from truecost.report.words import at_best, counts, isolated, searched_of, units_of, value
-from truecost.resources.measures import Load
+from truecost.resources.loads import Load
 from truecost.resources.records import Machine
 from truecost.tasks.terms import pictures
 from truecost.tasks.terms.curves import REJECTING, with_false_alarms

@@ -14,7 +14,7 @@ from truecost.pictures.picture import Axis, Kind, Mark, Picture, keys_of, span
 from truecost.pictures.rows import Rows, figures_of, needed, value_of
 from truecost.pictures.tables import Table, both
 from truecost.report.sums import clock
-from truecost.resources.measures import Load
+from truecost.resources.loads import Load
 from truecost.tasks.terms import curves
 from truecost.tasks.terms.curves import (
     EDGE,

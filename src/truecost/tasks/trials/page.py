@@ -280,7 +280,7 @@ def variance(story: Story) -> Section:
 
 
 def constant(label: str) -> str:
-    """What the naive baseline of a measure puts out: one decision, or number, for all trials."""
+    """Output of the naive baseline of a measure: one decision or number for all trials."""
     measure = measure_of(label)
     numbers = measure is not None and "errors" in measure.parts
     return f"the best constant {'number' if numbers else 'decision'}"

@@ -68,8 +68,7 @@ def _title(actual: Row) -> str:
 
 
 def cost_bars(rows: Sequence[Row], *, title: str = "") -> Picture:
-    """Normalised costs of each system: actual cost, minimum cost, and calibration loss between
-    them.
+    """Normalised actual and minimum cost of each system, and the calibration loss between them.
 
     Parameters
     ----------
@@ -336,9 +335,7 @@ def _matrix(rows: Sequence[str], columns: Sequence[str], cells: Sequence[Sequenc
 
 
 def _axes(rows: Sequence[str], columns: Sequence[str]) -> tuple[Axis, Axis]:
-    """The axes of a matrix of classes; where the names of columns do not fit, letters stand for
-    them, which the rows explain.
-    """
+    """Axes of a matrix of classes; letters stand for names of columns that do not fit."""
     label = "decided as"
     if sum(width_of(name) + GAP for name in columns) > ACROSS:
         label += " (letters: see the rows)"
