@@ -14,7 +14,14 @@ LEAKS = 3  # what `protocol check` exits with when a split leaks
 
 def test_every_task_has_a_demo(capsys):
     assert {*names()} <= {*demos()}
-    assert {*demos()} - {*names()} == {"annotators", "regression", "protocol", "person"}
+    assert {*demos()} - {*names()} == {
+        "classes",
+        "annotators",
+        "regression",
+        "spoofing",
+        "protocol",
+        "person",
+    }
     assert cli.run(["demo", "--list"]) == 0
     listed = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in listed] == [*demos()]
@@ -48,7 +55,7 @@ def test_files_go_into_a_folder_and_replace_nothing(tmp_path, monkeypatch, capsy
 
 def test_another_name_is_refused_with_the_nearest(capsys):
     assert cli.run(["demo", "term"]) == 2
-    assert "demo term (did you mean 'terms'?): choose one of trials, annot" in (
+    assert "demo term (did you mean 'terms'?): choose one of trials, classes" in (
         capsys.readouterr().err
     )
 

@@ -618,6 +618,7 @@ def test_of_many_units_the_worst_are_drawn(tmp_path):
     story = story_of(outcome)
     [picture] = item_sections.unit_by_unit(story).pictures
     assert picture.title == "the 48 worst of 80 speakers"
+    assert "Show all 50 rows" in page_of(outcome)  # headings are none
     kept = {*picture.y.names[4:]}
     assert kept <= {row[0] for row in picture.numbers.rows}
     dots = [m for m in of_kind(picture, "dot") if m.series == "old"][1:]

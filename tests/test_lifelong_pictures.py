@@ -256,6 +256,17 @@ def test_scores_from_version_to_version_are_those_of_the_result():
     assert "initial version" in marks_of(picture, "dot")[0].label
 
 
+def test_a_frozen_version_that_is_far_does_not_squeeze_the_others():
+    found = ageing.described(shown_in="", states=EVERY)
+    own = pictures.policy_versions(found).y.domain
+    far = [
+        structs.replace(p, figures=[structs.replace(f, naive=9.0) for f in p.figures])
+        for p in found.policies
+    ]
+    domain = pictures.policy_versions(structs.replace(found, policies=far)).y.domain
+    assert domain[1] <= own[1] < 2
+
+
 def forest_rows(systems=("mine", "yours"), names=tuple(ageing.ASKED)):
     return [
         ageing.row(

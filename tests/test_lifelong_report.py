@@ -188,6 +188,18 @@ def test_what_the_data_do_not_tell_is_said(two):
     assert (worse.look, worse.chip) == ("bad", "worse than mine")
 
 
+def test_a_matrix_without_repeats_has_no_interval_to_judge_by():
+    rows = [*rows_of("mine"), *rows_of("yours", -0.02)]
+    rows += [difference(0.02, policy) for policy in POLICIES]
+    bare = [structs.replace(r, lower=None, upper=None, reason="no interval: one run") for r in rows]
+    story = story_of(result_of(bare))
+    [group] = verdict.verdict(story).groups
+    assert {line.chip for line in (*group.lines, *group.folded)} == {"no interval"}
+    assert not any("no interval" in line.text for line in group.lines)
+    assert "The values have no intervals." in verdict.verdict(story).lead
+    assert "inconclusive" not in verdict.headline(story)
+
+
 def test_policies_can_rank_systems_differently(two):
     assert [lines_of(two, p)[-1].chip for p in POLICIES] == [
         "better than mine",

@@ -334,7 +334,7 @@ def test_rivals_are_named(swept):
     advice = structs.replace(own, points=points, best=points[2])
     result = with_described(swept.result, SweepAdvice, [advice])
     line = verdict.verdict(Story(result, ())).groups[0].lines[0]
-    assert "the best in 48% of the replicates; in others, the best is 2 or 8." in line.more
+    assert "the best in 48% of the replicates; in the others, the best is 2 or 8." in line.more
 
 
 def test_a_sweep_is_named_by_what_it_tried(swept, run):

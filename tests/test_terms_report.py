@@ -12,7 +12,7 @@ import searched
 from described import with_described
 from drawn import HOSTILE, LONG, laws
 from truecost import study
-from truecost.core.digits import figure, uncertain
+from truecost.core.digits import counted, figure, uncertain
 from truecost.errors import UsageError
 from truecost.pictures.frame import Frame
 from truecost.report import sections, verdict
@@ -21,7 +21,7 @@ from truecost.report.story import Story, page_of
 from truecost.report.words import against_naive
 from truecost.resources import Machine, Resources, load_of
 from truecost.resources import rows_of as load_rows
-from truecost.resources.measures import Load
+from truecost.resources.loads import Load
 from truecost.study.directory import render_again
 from truecost.tasks.terms import curves, pictures
 from truecost.tasks.terms import page as search_sections
@@ -217,7 +217,7 @@ def test_what_no_threshold_betters_is_said_so(scored):
 
 def test_a_maximum_is_said_to_be_at_best(run):
     said = verdict.verdict(story_of(run(measures=["mtwv"])))
-    assert {line.chip for line in said.groups[-1].lines[:2]} == {"at best"}
+    assert {line.chip for line in said.groups[-1].lines[:2]} == {"not judged"}
     assert "It uses the best threshold for these data" in said.lead
     assert "No decision is judged" not in said.lead
 
@@ -596,7 +596,9 @@ def test_a_row_of_the_forest_has_its_figures(scored):
     labels = [m.label for m in picture.marks if m.kind == "dot"]
     for name, label, w in zip(picture.y.names, labels, d.worst, strict=True):
         assert label.startswith(f"{name}: {' '.join(uncertain(w.twv, w.lower, w.upper))}".strip())
-        assert f"{w.correct} of {w.targets} found, {w.false_alarms} false alarms; " in label
+        assert (
+            f"{w.correct} of {w.targets} found, {counted(w.false_alarms, 'false alarm')}; " in label
+        )
         assert f"{figure(w.optimum)} at its best threshold" in label
     assert picture.caption == "Lines are 95% intervals over documents."
     assert len(picture.table.rows) == len(d.worst)

@@ -260,12 +260,13 @@ def report(
 def _inconclusive(outcome: "Outcome") -> str:
     """What would decide the only comparison by the first measure, if it is not decided."""
     from truecost.core.results import verdict_of
-    from truecost.gates import more_units
 
     rows = [c.difference for c in outcome.comparisons]
     whole = [r for r in rows if "subset" not in r.dims and r.label == rows[0].label]
     if len(whole) != 1 or verdict_of(whole[0]) != "inconclusive":
         return ""
+    from truecost.gates import more_units
+
     said = more_units(whole[0])
     return said[:1].lower() + said[1:]
 

@@ -10,7 +10,8 @@ from typing import Any
 from truecost.core.costs import PARTS_OF
 from truecost.core.digits import Scale, amount, counted, figure, scale_of, shown_value, uncertain
 from truecost.core.flags import marks
-from truecost.core.results import Row, Standing
+from truecost.core.results import Row
+from truecost.core.standing import Standing
 from truecost.errors import UsageError
 from truecost.gates import Verdict
 from truecost.pictures.picture import Axis, Kind, Mark, Picture, keys_of, span

@@ -82,8 +82,8 @@ class Axis:
         if self.kind in NAMED:
             place: int = round(value)
             return self.names[place]
-        named = dict(zip(self.ticks, self.names, strict=False))
-        return named.get(value) or figure(value, self.scale)
+        named: dict[float, str] = dict(zip(self.ticks, self.names, strict=False))
+        return named[value] if value in named else figure(value, self.scale)
 
 
 Kind = Literal[

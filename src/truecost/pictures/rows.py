@@ -13,7 +13,7 @@ from typing import Any
 
 from truecost.core.digits import Figures, Scale, amount, counted, figures, percent
 from truecost.core.flags import FLAGS
-from truecost.core.results import Comparison, Row, verdict_of
+from truecost.core.results import Comparison, Row, verdict_word
 from truecost.errors import UsageError
 from truecost.pictures.picture import Axis, Kind, Mark, Picture
 from truecost.pictures.tables import Shown, Table, slot_of, without_empty_columns
@@ -303,11 +303,13 @@ def differences(found: Sequence[Comparison | Row], *, title: str = "") -> Pictur
         own = slot.removeprefix("all")
         name = ", ".join(filter(None, (pair, label * several[2], own)))
         name = name or ("all data" if len(rows) > 1 else label)
-        said = verdict_of(row)
+        said = verdict_word(row)
         y = lines.add(name, figures_of(row), said)
         series = system if said in ("better", "worse") else ""
         lines.estimate(y, row, f"{name}, {said}", series=series)
     what = "difference" if several[2] else f"difference in {rows[0].label}"
+    scale = common_scale([r.scale for r in rows])
+    what += " (pp)" if scale == "pp" else ""
     about = f", {parts[0][0]}" if not several[0] else ""
     about += f" minus {parts[0][1]}" if not several[1] else ""
     return lines.picture(
@@ -315,7 +317,7 @@ def differences(found: Sequence[Comparison | Row], *, title: str = "") -> Pictur
         Axis(
             label=f"{what}{about}; better to the right",
             domain=reach(rows, 0.0),
-            scale=common_scale([r.scale for r in rows]),
+            scale=scale,
             reverse=rows[0].direction == "lower",
         ),
         title=title,

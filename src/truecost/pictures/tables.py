@@ -23,7 +23,7 @@ from truecost.core.digits import (
     units_shown,
 )
 from truecost.core.flags import notes
-from truecost.core.results import Row, verdict_of
+from truecost.core.results import Row, verdict_of, verdict_word
 from truecost.errors import visible
 from truecost.names import PARTS
 
@@ -313,7 +313,7 @@ def of_pairs(caption: str, pairs: Sequence[tuple[Row, Row | None]], most: int = 
         (
             *_dim_cells(row, first),
             row.baseline or "" if len(baselines) > 1 else "",
-            *(verdict_of(row), "" if told else row.label),
+            *(verdict_word(row), "" if told else row.label),
             *_dim_cells(row, others),
             *figure_cells(row),
             *(("", "") if ratio is None else figure_cells(ratio)),

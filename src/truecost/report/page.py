@@ -59,7 +59,6 @@ EXPLAINED = {  # words of signatures that say too little alone
     "prequential": "prequential (annotations that count before adaptation)",
     "empty": "empty (misses added for a batch without targets)",
     "last": "last (handling of a short last batch)",
-    "tolerance": "tolerance (error that costs as much as an annotation)",
 }
 WIDE, CURVES, HALF, SMALL = 960.0, 800.0, 560.0, 344.0  # pixels: alone, one of two, on a phone
 SHOWN_ROWS, MOST_ROWS_OPEN = 12, 16  # of a picture; more are folded
@@ -129,15 +128,16 @@ def _html(sections: Sequence[Section], systems: Sequence[str] = (), **fields: An
     sliders = next((s.sliders for s in sections if s.sliders is not None), None)
     cases = [case for section in sections for case in section.cases]
     style, script = f"{sheet()}\n{_part('page.css')}{widths(cases)}", _part("live.js")
-    switched = systems[:SYSTEMS] if len(systems) > 1 else ()
+    drawn = {name for s in sections for picture in s.pictures for name in picture.series}
+    switched = [(k, name) for k, name in enumerate(systems) if name in drawn]
     page = _template().render(
         style=style,
         script=script,
         policy=_policy(style, script),
         numbers=_json({"sliders": sliders, "normal": NORMAL, "rates": PROBIT_TICKS}),
         sliders=sliders,
-        switches=switched if any(s.pictures for s in sections) else (),
-        more_systems=systems[SYSTEMS:],
+        switches=[one for one in switched if one[0] < SYSTEMS] if len(switched) > 1 else (),
+        more_systems=[name for k, name in switched if k >= SYSTEMS],
         sections=[(f"s{k}", s, _shown(s, f"p{k}", systems)) for k, s in enumerate(sections)],
         **fields,
     )
@@ -310,7 +310,7 @@ def _conventions(story: Story) -> dict[str, str]:
     for row in story.whole if story.page.conventions else []:
         choices, _, _ = row.signature.partition("|resample:")
         for name, colon, said in (text.partition(":") for text in choices.split("|")[1:]):
-            if colon and name not in {*story.result.versions, *APPLIED, *RESAMPLED}:
+            if colon and name not in {"truecost", *story.result.versions, *APPLIED, *RESAMPLED}:
                 own = row.dims["system"], row.label
                 found.setdefault(name, {}).setdefault(said, {})[own] = None
     systems = {*story.systems}

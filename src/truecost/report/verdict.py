@@ -4,17 +4,18 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from truecost.core.digits import counted, figures, percent, shown_naive, shown_value
+from truecost.core.digits import counted, figures, shown_naive, shown_value
 from truecost.core.flags import assumed, hours_of
-from truecost.core.results import Row, verdict_of
+from truecost.core.results import Row, verdict_of, verdict_word
 from truecost.gates import Verdict as Gated
-from truecost.gates.checking import more_units
+from truecost.gates.needing import more_units
 from truecost.pictures.rows import WEAK, figures_of
 from truecost.report.section import Group, Line
 from truecost.report.story import Part, Story, goodness, mean_rows, part_of
 from truecost.report.words import (
     against_naive,
     at_best,
+    brackets,
     caveats,
     counts,
     isolated,
@@ -34,7 +35,7 @@ NAIVE = {
     "worse": "worse than naive",
     "same": "same as naive",
     "inconclusive": "inconclusive",
-    "best": "at best",
+    "best": "not judged",
     "": "",
 }
 BEST = (
@@ -264,7 +265,7 @@ def lead_of(story: Story, row: Row, more: str = "", *, decided: bool = False) ->
         naive = shown_naive(next(iter(references.values())))
         what = story.page.naive.output(story.main)
         said += f"{naive} is the naive baseline: {what}{shortest(row)}. "
-    return f"{said}{more}In brackets the {percent(row.level)} interval."
+    return f"{said}{more}{brackets(story.values, row.level)}"
 
 
 def _gates(gates: Sequence[Gated]) -> Group:
@@ -349,7 +350,7 @@ def line_of(row: Row, text: str = "", more: str = "") -> Line:
 
 def difference_line(row: Row, ratio: Row | None) -> Line:
     """The verdict on two systems: how they differ."""
-    said = verdict_of(row)
+    said = verdict_word(row)
     chip = (
         f"{said} than {_short(row.baseline or '')}"
         if said in ("better", "worse")

@@ -92,13 +92,13 @@ class Course:
         name: str = "",
         signature: str = "",
     ) -> Self:
-        """A course of plain parts, with its digest.
+        """A course from plain parts, with its digest.
 
         Parameters
         ----------
         lifelong, test : iterable of (time, ids, features)
-            In order. A time is a number, a date or the text of one (2024-05-31); features have a
-            row an item, of numbers or objects.
+            Batches in order of time. A time is a number, a date or a date as text (2024-05-31);
+            features have a row for each item, of numbers or objects.
 
         Raises
         ------

@@ -11,7 +11,7 @@ from truecost.core.results import Row
 from truecost.outputs.page import thinned
 from truecost.pictures.boards import stacks
 from truecost.pictures.picture import Axis, Kind, Mark, Picture, span
-from truecost.pictures.rows import WEAK, Rows, figures_of, needed, one_measure, prefix_of
+from truecost.pictures.rows import FEW, WEAK, Rows, figures_of, needed, one_measure, prefix_of
 from truecost.pictures.tables import Shown, Table, note, without_empty_columns
 from truecost.report.section import joined
 from truecost.report.words import against_naive, endless
@@ -84,7 +84,7 @@ def ratios(rows: Sequence[Row], *, title: str = "") -> Picture:
     alone = any("uncorrected" in r.flags and r.value is not None for r in rows)
     weak = any(WEAK & {*r.flags} and r.value is not None for r in rows)
     key: list[tuple[Kind, str]] = [("hollow", "machine labels alone")] if alone else []
-    key += [("hollow", "dashed: too few items")] if weak else []
+    key += [("hollow", FEW)] if weak else []
     prefix = prefix_of([r.dims.get("subset", "all") for r in rows]).rstrip("=")
     about = f"{label}, B over A{f', by {prefix}' if prefix else ''}"
     return lines.picture(

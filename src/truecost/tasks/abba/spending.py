@@ -192,4 +192,10 @@ def _named(row: Estimate, model: str) -> Estimate:
     dims = {"system": model}
     if model == MODELS[0]:
         return structs.replace(row, dims=dims)
-    return structs.replace(row, dims=dims, point=0.0, value=0.0, replicates=0 * row.replicates)
+    return structs.replace(
+        row,
+        dims=dims,
+        point=0.0,
+        value=0.0,
+        replicates=np.where(np.isnan(row.replicates), np.nan, 0.0),
+    )

@@ -228,9 +228,9 @@ def policy_versions(found: Found, *, title: str = "") -> Picture:
 
 
 def _near(shown: Sequence[Figure], others: Sequence[float | None]) -> list[Figure]:
-    """Other figures that widen the axis of those shown to twice its length, and no further."""
+    """Other figures that widen the axis of those shown by half its length, and no further."""
     low, high = span([v for f in shown for v in (f.value, f.lower, f.upper) if v is not None])
-    most = high - low
+    most = (high - low) / 2
     return [Figure(value=v) for v in others if v is not None and low - most <= v <= high + most]
 
 
@@ -258,7 +258,7 @@ def lifelong_sequence(found: Found, *, beside: Sequence[Found] = (), title: str 
         of = {f.version: f for f in found.stream if f.state == state}
         if of:
             curves.add(series, [names.index(v) for v in of], [*of], [*of.values()])
-    x = _named("version that came of the data", names, range(len(names)))
+    x = _named("version trained on the data", names, range(len(names)))
     label = f"{found.score} on the lifelong set"
     return curves.picture("sequence", x, label, some_of(names, "versions have a dot"), title=title)
 

@@ -57,7 +57,9 @@ def _policies(text: str, flag: str) -> tuple[str, ...]:
 
 
 class PolicyTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
-    """`[policies.NAME]`: weights of the times for a user."""
+    """Table ``[policies.NAME]`` of a study: weights of the points in time that matter to a user of
+    a lifelong system.
+    """
 
     __table__: ClassVar[str] = "policies"
 
@@ -74,7 +76,9 @@ class PolicyTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class LifelongTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
-    """`[lifelong]`: kind of the outputs, their score, and its weights over time."""
+    """Table ``[lifelong]`` of a study: kind of the outputs, their score, and the weights of scores
+    over time.
+    """
 
     __table__: ClassVar[str] = "lifelong"
     __group__: ClassVar[str] = "Score"

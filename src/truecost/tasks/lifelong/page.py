@@ -88,7 +88,7 @@ def from_version_to_version(story: Story) -> Section:
     return _of_each(
         story,
         "Scores by version",
-        "Dotted: the initial version, kept frozen." * begun,
+        "Dotted: the initial version, kept frozen; it may leave the picture." * begun,
         pictures.policy_versions,
         lambda d: any(len(by_version(p, d)) > 1 for p in d.policies[:POLICIES]),
     )
@@ -227,6 +227,6 @@ PAGE = Page(
     drawn=lambda _: (),  # all but the main measure stand in the table
     named=("version",),
     resampled=resampled_of,
-    naive=Naive(column="reference", said="", output=lambda _: "the initial version, kept frozen"),
+    naive=Naive(said="", output=lambda _: "the initial version, kept frozen"),
     curves=lifelong_frame,
 )

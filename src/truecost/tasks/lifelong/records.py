@@ -24,6 +24,7 @@ from truecost.tasks.lifelong.kinds import Kind
 STATES = ("base", "adapted", "impaired", "corrected")
 INITIAL = -np.inf  # when the initial version was learnt: before everything
 OWN = ("id", "time")  # columns of the items; others come with them
+TIME = "test time"
 # What a person did about an item of a version: parts corrected, busy seconds, words put in, simple
 # actions; what correcting all of it would take; and whether the final output is still wrong.
 EFFORT = ("corrections", "seconds", "words", "actions", "all_parts", "all_words", "wrong")
@@ -193,14 +194,17 @@ class Lifelong(Rows):
     @property
     def summary(self) -> str:
         """Numbers of versions, times and items as text."""
-        versions = counted(len(self.versions), "version")
-        times = counted(len(self.test.times), "time")
-        return f"{versions}, {times}, {counted(len(self), self.kind.item)}"
+        found = {"version": len(self.versions), "time": len(self.test.times)}
+        found |= {} if self.item == TIME else {self.item: len(self)}
+        return ", ".join(counted(n, what) for what, n in found.items())
 
     @property
     def item(self) -> str:
-        """Name of one scored item, in the singular: item, utterance, sentence or recording."""
-        return self.kind.item
+        """Name of one scored item, in the singular: item, utterance, sentence or recording; test
+        time for a matrix, which has one score for each.
+        """
+        alone = len(self) == len(self.test.times)
+        return TIME if alone and self.kind.name == "scores" else self.kind.item
 
     def right(self) -> tuple[pl.DataFrame, ...]:
         """Test items and their times, as a tuple with one frame. The order of the rows has no

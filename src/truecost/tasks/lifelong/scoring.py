@@ -372,7 +372,7 @@ class Rows:
             about,
             len(lifelong),
             counts={} if single(lifelong) else counts,
-            item=lifelong.kind.item,
+            item=lifelong.item,
             signature=f"resampled:{self.laid.factors.replace(',', '+') or 'nothing'}",
             part_signatures=lifelong.signatures,
             flags=raised(crossed="," in self.laid.factors),

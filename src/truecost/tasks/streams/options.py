@@ -65,7 +65,9 @@ def _before(text: str, flag: str) -> dict[str, int]:
 
 
 class StreamTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
-    """`[streams]`: counting and costs in the event log of a stream."""
+    """Table ``[streams]`` of a study: counting and costs of questions and errors in the event log
+    of a stream.
+    """
 
     __table__: ClassVar[str] = "streams"
     __group__: ClassVar[str] = "Counting"

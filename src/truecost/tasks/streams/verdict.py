@@ -298,7 +298,7 @@ def _share(advice: SweepAdvice) -> str:
     ]
     said = f"It is the best in {percent(round(advice.best.best, 2))} of the replicates"
     if rivals:
-        said += f"; in others, the best is {' or '.join(rivals[:4])}"
+        said += f"; in the others, the best is {' or '.join(rivals[:4])}"
     if shares_understate(advice):
         said += f"; {UNDERSTATED}"
     return f"{said}."

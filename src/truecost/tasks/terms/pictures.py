@@ -8,13 +8,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-from truecost.core.digits import amount, figure, percent, uncertain
+from truecost.core.digits import amount, counted, figure, percent, uncertain
 from truecost.core.results import Row
 from truecost.pictures.picture import Axis, Kind, Mark, Picture, keys_of, span
 from truecost.pictures.rows import Rows, figures_of, needed, value_of
 from truecost.pictures.tables import Table, both
 from truecost.report.sums import clock
-from truecost.resources.measures import Load
+from truecost.resources.loads import Load
 from truecost.tasks.terms import curves
 from truecost.tasks.terms.curves import (
     EDGE,
@@ -148,7 +148,7 @@ def query_forest(found: SearchDescription, *, title: str = "") -> Picture:
         If no query has a target.
     """
     needed(found.worst, "no query has a target")
-    further = ("interval", BEST, "found at all")
+    further = ("interval", BEST, "share of targets found at all")
     lines = Rows(("TWV", "found", "false alarms"), further, "query")
     how: Any = {"series": found.system}
     for w in found.worst:
@@ -162,7 +162,7 @@ def query_forest(found: SearchDescription, *, title: str = "") -> Picture:
             lines.mark("interval", y, lo=w.lower, hi=w.upper, **how)
         lines.mark("hollow", y, x=w.optimum, size=2.0, **how)  # is seen around the dot
         lines.mark("limit", y, x=w.supremum)
-        counts = f"{right} of {targets} found, {false} false alarms"
+        counts = f"{right} of {targets} found, {counted(w.false_alarms, 'false alarm')}"
         own = f"{best} {BEST}, {reached} of its targets found at all"
         said = f"{name}: {f'{value} {ends}'.strip()}, {counts}; {own}"
         lines.mark("dot", y, x=w.twv, lo=w.lower, hi=w.upper, label=said, **how)

@@ -16,7 +16,8 @@ from truecost.pictures.picture import Axis, Mark, Picture
 from truecost.pictures.rows import Rows, figures_of, needed, reach, value_of
 from truecost.pictures.tables import Shown, Table, slot_of, without_empty_columns
 from truecost.report.section import MOST_LINES
-from truecost.tasks.measures import find_of_any_task, registry
+from truecost.report.words import measure_of
+from truecost.tasks.measures import registry
 from truecost.tasks.trials.classes import ByClass, OneClass
 from truecost.tasks.trials.curves import pictures as of_curves
 
@@ -49,7 +50,7 @@ def pairs_of(rows: Sequence[Row]) -> dict[str, list[Pair]]:
     for (system, slot, label), row in found.items():
         if (system, slot, actual.get(label)) not in found:  # else it stands beside that one
             other = found.get((system, slot, least.get(label, "")))
-            name = label if other is None else _title(row)
+            name = _title(row)
             name = name if slot == "all" else f"{name}, {slot}"
             pairs.setdefault(name, []).append((row, other))
     return pairs
@@ -57,14 +58,17 @@ def pairs_of(rows: Sequence[Row]) -> dict[str, list[Pair]]:
 
 def _title(actual: Row) -> str:
     """An actual cost with its title."""
-    measure = find_of_any_task(actual.label, actual.task)
+    measure = measure_of(actual.label, actual.task)
+    if measure is None:
+        return actual.label
     title = measure.title.partition(" (")[0].removeprefix("Actual ")
-    return actual.label if title.lower() == actual.label else f"{title} ({actual.label})"
+    if title.lower() == actual.label:
+        return actual.label
+    return f"{title[:1].lower()}{title[1:]} ({actual.label})"
 
 
 def cost_bars(rows: Sequence[Row], *, title: str = "") -> Picture:
-    """Normalised costs of each system: actual cost, minimum cost, and calibration loss between
-    them.
+    """Normalised actual and minimum cost of each system, and the calibration loss between them.
 
     Parameters
     ----------
@@ -149,7 +153,7 @@ def variance_shares(found: Sequence[Variance], *, title: str = "") -> Picture:
     names = dict.fromkeys(s.source for one in drawn for s in one.shares)
     order = sorted(names, key=lambda name: name == TEST)  # stable
     further = (*order, *(f"{name}: standard deviation" for name in order))
-    lines = Rows(("runs",), further, what="method")
+    lines = Rows(("data",), further, what="method")
     for one in drawn:
         name, start = ", ".join([*one.dims.values(), one.system]), 0.0
         numbers = {s.source: (s.share, s.lower, s.upper) for s in one.shares}
@@ -157,7 +161,9 @@ def variance_shares(found: Sequence[Variance], *, title: str = "") -> Picture:
             k: Shown(" ".join(filter(None, uncertain(*v, "%"))), *v) for k, v in numbers.items()
         }
         spread = {s.source: figure(s.variance**0.5) for s in one.shares}
-        y = lines.add(name, f"{one.runs}", *(c.get(n, "") for c in (known, spread) for n in order))
+        y = lines.add(
+            name, counted(one.runs, "run"), *(c.get(n, "") for c in (known, spread) for n in order)
+        )
         for share in one.shares:
             end, source = start + (share.share or 0.0), share.source
             said = f"{name}: {source} {known[source]}, standard deviation {spread[source]}"
@@ -329,9 +335,7 @@ def _matrix(rows: Sequence[str], columns: Sequence[str], cells: Sequence[Sequenc
 
 
 def _axes(rows: Sequence[str], columns: Sequence[str]) -> tuple[Axis, Axis]:
-    """The axes of a matrix of classes; where the names of columns do not fit, letters stand for
-    them, which the rows explain.
-    """
+    """Axes of a matrix of classes; letters stand for names of columns that do not fit."""
     label = "decided as"
     if sum(width_of(name) + GAP for name in columns) > ACROSS:
         label += " (letters: see the rows)"
