@@ -1,10 +1,11 @@
-"""Files of `truecost demo classes`, `numbers`, `annotators` and `spoofing`, in folders of these names.
+"""Files of `truecost demo classes`, `numbers`, `annotators` and `spoofing`, a folder for each.
 
     python examples/demos/trials.py src/truecost/data/demo
 
-A classifier of handwritten digits (scikit-learn's), trained on the first 900 images: its posteriors of
-the other 897. All others are simulated: two systems that estimate the age of 60 speakers, labels of five
-annotators for the emotions of 300 clips, and scores of speaker verification under attack.
+A classifier of handwritten digits (scikit-learn's), trained on the first 900 images: its
+posteriors of the other 897. All others are simulated: two systems that estimate the age of 60
+speakers, labels of five annotators for the emotions of 300 clips, and scores of speaker
+verification under attack.
 """
 
 import sys
@@ -19,7 +20,7 @@ DEMO = Path(sys.argv[1])
 
 
 def classes(folder: Path, first: int = 900) -> None:
-    """Posteriors of ten classes, with six significant digits: the logarithm of a posterior counts."""
+    """Posteriors of ten classes, with six significant digits: their logarithms count."""
     digits = load_digits()
     learner = GaussianNB(var_smoothing=0.05).fit(digits.data[:first], digits.target[:first])
     columns = [np.arange(len(digits.target) - first), digits.target[first:]]
@@ -46,7 +47,7 @@ def numbers(folder: Path) -> None:
 
 
 def annotators(folder: Path) -> None:
-    """What five people hear in a clip, with answers that are missing, and what a recogniser decides."""
+    """Labels of five people, some of them missing, and the decisions of a recogniser."""
     rng = np.random.default_rng(0)
     emotions = np.array(["angry", "happy", "neutral", "sad"])
     mood = rng.dirichlet([0.4, 0.5, 1.0, 0.4], 300)  # how the clips sound
