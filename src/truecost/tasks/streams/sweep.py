@@ -101,7 +101,9 @@ def is_swept(rows: Sequence[Row]) -> bool:
     return len({budget for _, budget in found}) > 1 and len(found) == len({*found})
 
 
-UNDERSTATED = "replicates of few units vary too little; the intervals allow for it, and decide"
+UNDERSTATED = (
+    "with few units, replicates vary too little, so their share is too high: the intervals decide"
+)
 BESIDE = "act_dcf"  # told beside the objective, as it leaves out the cost of questions
 MONEY = ("total_cost", "imlm_money")  # defined only where the person's hour has a price
 OBJECTIVES = (*MONEY, "imlm", "imlm_seconds")  # unless one is named the first with a value
