@@ -72,13 +72,18 @@ def overlaps(boxes, slack=1.0):
     ]
 
 
+def room_of(table):
+    """How many dots a table can hold."""
+    return len(table.rows) * max(9, len(table.header)) if table else 10**6
+
+
 def laws(picture, order=None):
     """Assert the laws at the width of a page and of a phone."""
     assert repr(picture)
     frame = picture.frame()
     assert set(frame["kind"]) <= {m.kind for m in picture.marks}
     dots = [m for m in picture.marks if m.kind in ("dot", "hollow", "cell") and m.label]
-    assert len({m.label for m in dots}) <= (len(picture.table.rows) * 9 if picture.table else 10**6)
+    assert len({m.label for m in dots}) <= room_of(picture.table)
     for width in WIDTHS:
         frame = Frame(picture, width, order)
         text = alone(frame)

@@ -483,7 +483,7 @@ def test_weak_intervals_do_not_widen_the_axis(scored):
     assert high / low < (1.2 / row.lower) ** 2.5
     assert [m.weak for m in marks_of(picture, "interval")] == [False, True]
     assert [m.kind for m in marks_of(picture, "dot", "hollow")] == ["dot", "hollow"]
-    assert ("hollow", "dashed: too few items") in picture.key
+    assert ("hollow", "too few units or errors") in picture.key
     low, high = pictures.ratios([weak]).x.domain
     assert 4 < high / low < 100  # alone it is drawn as far as four times and a quarter
 

@@ -93,7 +93,7 @@ def test_data_sets_of_hugging_face():
     assert [e.dims["system"] for e in tc.compare(both, **HOW).estimates] == ["old", "new"]
 
 
-@pytest.mark.torch
+@pytest.mark.lane
 def test_tensors_of_torch():
     torch = pytest.importorskip("torch")
     logits = torch.tensor(FRAME["score"].to_numpy(), requires_grad=True)

@@ -15,8 +15,8 @@ import truecost as tc
 from gated import ROWS, row, states
 from truecost.core.comparison import compare
 from truecost.core.flags import FLAGS
-from truecost.gates import Gate, assert_gate, check, exit_code, parse_gate
-from truecost.gates.checking import needed
+from truecost.gates import Gate, assert_gate, check, exit_code, more_units, parse_gate
+from truecost.gates.needing import needed
 from truecost.study import run as run_study
 
 # -- the three states
@@ -105,6 +105,15 @@ def test_units_needed_by_hand():
     )
     r = math.sqrt(100 / 19453)
     assert 1.95996 * r + 0.84162 * math.sqrt(1 - r**2) == pytest.approx(0.97998, abs=1e-5)
+
+
+def test_what_would_decide_a_comparison_is_rounded_up_to_two_digits():
+    """The 718 more of the gate above: value and limit are as far apart, the arm is as long."""
+    apart = row(-0.05, -0.15, 0.05, kind="difference", baseline="B")
+    assert more_units(apart) == (
+        "About 720 more speakers would show a difference as large as this one"
+    )
+    assert more_units(row(-0.001, -0.15, 0.15, kind="difference", baseline="B")) == ""
 
 
 def test_no_number_is_enough_where_the_value_may_lie_beyond_the_limit():

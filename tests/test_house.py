@@ -9,7 +9,7 @@ from pathlib import Path
 SOURCE = Path(__file__).parents[1] / "src" / "truecost"
 TIERS = (
     ("cli", "__main__"),
-    ("calls",),
+    ("calls", "calling"),
     ("arguments", "verbs"),
     ("learning.live", "protocol.study"),
     ("tasks",),

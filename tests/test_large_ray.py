@@ -18,6 +18,7 @@ from truecost.study import settings
 
 __all__ = ["parts"]
 pytest.importorskip("ray")
+pytestmark = pytest.mark.lane
 RAY = ("--engine", "ray", "--jobs", "2")
 
 

@@ -13,6 +13,7 @@ from truecost.study.config import Study
 __all__ = ["parts"]
 boto3 = pytest.importorskip("boto3")
 server = pytest.importorskip("moto.server")
+pytestmark = pytest.mark.lane
 PATTERN = "s3://trials/parts/*.parquet"
 KEYS = {"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_REGION": "us-east-1"}
 

@@ -12,7 +12,7 @@ from scipy.special import ndtr, ndtri, stdtrit
 import truecost as tc
 from truecost import cli
 from truecost.core.leaderboard import standings
-from truecost.core.results import Standing
+from truecost.core.standing import Standing
 from truecost.study.ranking import _crossed
 
 CHOSEN = {"type": "llr", "id": "trial", "unit": "speaker", "prior": 0.05}

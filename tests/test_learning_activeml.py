@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from truecost.errors import InputError, MissingExtraError, UsageError
 from truecost.learning.loop import Asking
+from truecost.learning.snapshots import restorable
 from truecost.learning.strategies.mixtures import build
-from truecost.learning.system import Answer, Answered, Batch, Outputs, generator, restorable
+from truecost.learning.system import Answer, Answered, Batch, Outputs, generator
 
 pytest.importorskip("skactiveml")
 

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from taught import Counting, batch_of, run, stream_of, system_of
 from truecost.errors import InputError, UsageError
 from truecost.formats.events import read_events
-from truecost.learning.expert import RecordedExpert, ReferenceExpert
+from truecost.learning.expert import ReferenceExpert
+from truecost.learning.recorded import RecordedExpert
 from truecost.learning.system import Question
 
 ABC = ("a", "b", "c")

@@ -18,7 +18,8 @@ from truecost.learning.expert import ReferenceExpert
 from truecost.learning.jobs import folder_of
 from truecost.learning.log import LogWriter
 from truecost.learning.loop import Asking, Budget, run_passive, run_stream
-from truecost.learning.system import Answer, Answered, Batch, Outputs, Question, restorable
+from truecost.learning.snapshots import restorable
+from truecost.learning.system import Answer, Answered, Batch, Outputs, Question
 
 SIZES = st.lists(st.integers(1, 5), min_size=1, max_size=5)
 KINDS = st.sampled_from([CLASSES, ("a", "b", "c"), ()])

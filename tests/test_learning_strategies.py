@@ -21,8 +21,9 @@ from choosing import (
 )
 from truecost.errors import InputError, UsageError
 from truecost.learning.loop import Asking
+from truecost.learning.snapshots import restorable
 from truecost.learning.strategies.mixtures import build, kinds
-from truecost.learning.system import Batch, Outputs, generator, restorable
+from truecost.learning.system import Batch, Outputs, generator
 
 KEEPING = [case for case in CASES if hasattr(build(*case), "snapshot")]
 UNORDERED = [  # whose choice does not depend on the order of the items, but for ties

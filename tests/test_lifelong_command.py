@@ -103,6 +103,7 @@ def test_score_as_written(rows, matrices):
     assert row["direction"] == "lower"
     assert row["lower"] is None
     assert "one run" in row["reason"]
+    assert (row["n_trials"], row["item"]) == (4, "test time")
 
 
 def test_a_matrix_of_accuracies(run, rows, matrices):
@@ -337,7 +338,7 @@ def test_plan_says_how_many_more_runs(run):
 def test_validate(run):
     code, out, err = run("lifelong validate seeds.csv --lower --policy recent:2")
     assert (code, err) == (0, "")
-    assert out.splitlines() == ["ok: seeds.csv: 3 versions, 3 times, 3 items", "valid"]
+    assert out.splitlines() == ["ok: seeds.csv: 3 versions, 3 times", "valid"]
     code, out, _ = run("lifelong validate matrix.csv --lower --strict")
     assert code == 3
     assert "warning: there are no intervals" in out
@@ -426,7 +427,7 @@ def test_a_directory_is_written_and_the_same_bytes_again(run, folder):
 
 def test_verbose_and_cite(run):
     _, _, err = run(f"lifelong score --lower seeds.csv -v --measure policy_score {FAST}")
-    assert "seeds: 3 versions, 3 times, 3 items" in err
+    assert "seeds: 3 versions, 3 times" in err
     assert "resampling: seed (6 units)" in err
     code, out, _ = run("lifelong score --lower seeds.csv --cite")
     assert code == 0

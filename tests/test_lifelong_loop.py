@@ -24,12 +24,12 @@ from truecost.corrections import corrector
 from truecost.errors import InputError, UsageError
 from truecost.formats.event_checks import check_events
 from truecost.formats.events import read_events
-from truecost.learning.expert import RecordedExpert
 from truecost.learning.lifelong.course import Course, check_course, moment
 from truecost.learning.lifelong.helping import Help
 from truecost.learning.lifelong.life_cycle import Life, run_lifelong
 from truecost.learning.lifelong.person import DomainExpert, overlap, turns_changed
 from truecost.learning.loop import Asking
+from truecost.learning.recorded import RecordedExpert
 from truecost.learning.system import Answer, Batch, Outputs, Question
 
 KINDS = ("classes", "transcripts", "translation", "diarization")

@@ -11,7 +11,7 @@ from truecost.pictures.frame import Frame
 from truecost.pictures.svg import inline
 from truecost.tasks.lifelong import pictures
 from truecost.tasks.lifelong.curves import MOST, by_version, newest_cells
-from truecost.tasks.lifelong.descriptions import CurvePoint, Figure, LearningCurve
+from truecost.tasks.lifelong.described import CurvePoint, Figure, LearningCurve
 from truecost.tasks.lifelong.pictures import SHADES, _rounded, helped
 
 EVERY = (*ageing.STATES, "penalised")
@@ -81,16 +81,16 @@ def test_every_cell_is_drawn_once(size):
         mark = drawn[found.versions.index(cell.version), found.times.index(cell.time)]
         assert float(mark.text) == pytest.approx(cell.value, abs=0.006)
         assert f"version {cell.version} at {cell.time}: {cell.value:.3f}"[:-2] in mark.label
-        assert ("still to come" in mark.label) == (not cell.seen)
+        assert ("not yet seen" in mark.label) == (not cell.seen)
 
 
 def test_the_table_has_every_cell_with_its_interval():
     found = ageing.described(versions=4, times=4, shown_in="")
     rows = texts_of(pictures.score_matrix(found))
     for row, cell in zip(rows, found.cells, strict=True):
-        assert (row["row"], row["test time"]) == (f"version {cell.version}", cell.time)
-        said = f"mine, version {cell.version} at {cell.time}: {found.text_of(cell)}"
-        assert row["reading"] == said + ("" if cell.seen else ", still to come")
+        assert (row["version"], row["test time"]) == (cell.version, cell.time)
+        assert row[found.score] == found.text_of(cell)
+        assert row["test data"] == ("seen" if cell.seen else "not yet seen")
 
 
 def test_what_was_not_scored_is_left_empty_and_told():
@@ -172,7 +172,7 @@ def test_the_future_is_drawn_apart():
     assert dotted.weak
     assert dotted.y.tolist() == [c.value for c in cells]
     assert np.isfinite(line.y).tolist() == [c.seen for c in cells]
-    assert all("still to come" in m.label for m in marks_of(picture, "hollow"))
+    assert all("not yet seen" in m.label for m in marks_of(picture, "hollow"))
 
 
 def test_the_band_of_a_version_holds_its_intervals():
@@ -254,6 +254,17 @@ def test_scores_from_version_to_version_are_those_of_the_result():
         )
         assert len(line.x) == len(own)
     assert "initial version" in marks_of(picture, "dot")[0].label
+
+
+def test_a_frozen_version_that_is_far_does_not_squeeze_the_others():
+    found = ageing.described(shown_in="", states=EVERY)
+    own = pictures.policy_versions(found).y.domain
+    far = [
+        structs.replace(p, figures=[structs.replace(f, naive=9.0) for f in p.figures])
+        for p in found.policies
+    ]
+    domain = pictures.policy_versions(structs.replace(found, policies=far)).y.domain
+    assert domain[1] <= own[1] < 2
 
 
 def forest_rows(systems=("mine", "yours"), names=tuple(ageing.ASKED)):
@@ -378,7 +389,9 @@ def test_the_interval_is_that_of_the_penalised_score_and_figures_say_all():
         "mine: 0.300 [0.280, 0.320] before the help",
     ]
     [row] = texts_of(picture)
-    assert [row[n] for n in ("base", "adapted", "penalty", "penalised score", "gain")] == [
+    assert [
+        row[n] for n in ("before the help", "after the help", "penalty", "penalised score", "gain")
+    ] == [
         *("0.300 [0.280, 0.320]", "0.200 [0.180, 0.220]", "0.060 [0.040, 0.080]"),
         *("0.260 [0.240, 0.280]", "0.040 [0.020, 0.060]"),
     ]
@@ -435,8 +448,9 @@ def test_the_area_is_that_under_the_steps():
     by_hand = sum(60 * p.value for p in curve.points) / curve.maximum
     assert area == pytest.approx(by_hand)
     assert picture.caption == "Areas under the curves: mine 0.220 [0.210, 0.230]."
-    reading = f"mine, seconds 360: {ageing.described(shown_in='').text_of(curve.points[-1])}"
-    assert texts_of(picture)[-1]["reading"] == reading
+    last = texts_of(picture)[-1]
+    assert [*last.values()][1] == "360"
+    assert last["details"] == ageing.described(shown_in="").text_of(curve.points[-1])
 
 
 def test_the_band_goes_in_steps_with_its_curve():

@@ -188,6 +188,18 @@ def test_what_the_data_do_not_tell_is_said(two):
     assert (worse.look, worse.chip) == ("bad", "worse than mine")
 
 
+def test_a_matrix_without_repeats_has_no_interval_to_judge_by():
+    rows = [*rows_of("mine"), *rows_of("yours", -0.02)]
+    rows += [difference(0.02, policy) for policy in POLICIES]
+    bare = [structs.replace(r, lower=None, upper=None, reason="no interval: one run") for r in rows]
+    story = story_of(result_of(bare))
+    [group] = verdict.verdict(story).groups
+    assert {line.chip for line in (*group.lines, *group.folded)} == {"no interval"}
+    assert not any("no interval" in line.text for line in group.lines)
+    assert "The values have no intervals." in verdict.verdict(story).lead
+    assert "inconclusive" not in verdict.headline(story)
+
+
 def test_policies_can_rank_systems_differently(two):
     assert [lines_of(two, p)[-1].chip for p in POLICIES] == [
         "better than mine",
@@ -350,9 +362,9 @@ def test_the_table_of_a_matrix_has_every_cell(two):
     assert len(cells) == len(found.versions) * len(found.times)
     base = [c for c in found.cells if c.state == "base"]
     for shown, cell in zip(cells, base, strict=True):
-        assert (shown["row"], shown["test time"]) == (f"version {cell.version}", cell.time)
-        assert found.text_of(cell) in shown["reading"]
-        assert ("still to come" in shown["reading"]) == (not cell.seen)
+        assert (shown["version"], shown["test time"]) == (cell.version, cell.time)
+        assert shown[found.score] == found.text_of(cell)
+        assert (shown["test data"] == "seen") == cell.seen
 
 
 def test_both_states_of_both_systems_are_drawn(two):
@@ -372,8 +384,8 @@ def test_large_matrices_show_some_versions_and_times():
     assert matrix.caption.endswith("30 of 50 times; curves.parquet has all.")
     table = matrix.numbers
     assert len(table.rows) == 30 * 30
-    versions = [c["row"] for c in cells_of(table)]
-    assert (versions[0], versions[-1]) == ("version 0", "version 49")
+    versions = [c["version"] for c in cells_of(table)]
+    assert (versions[0], versions[-1]) == ("0", "49")
 
 
 def test_bars_are_those_of_each_policy(two):
@@ -381,7 +393,7 @@ def test_bars_are_those_of_each_policy(two):
     [bars] = section.pictures
     assert [bars.y.names[k] for k in bars.y.heads] == [*POLICIES]
     first = cells_of(bars.numbers)[0]
-    names = ("system", "base", "adapted", "penalty", "penalised score", "gain")
+    names = ("system", "before the help", "after the help", "penalty", "penalised score", "gain")
     assert [first[n].replace("\N{MINUS SIGN}", "-").split(" [")[0] for n in names] == [
         *("mine", "24.0%", "20.0%", "5.0%", "25.0%", "-1.0%")
     ]

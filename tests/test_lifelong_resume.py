@@ -16,10 +16,10 @@ import nursery
 from lifecycles import course_of, expert_of, live, system_of
 from test_learning_resume import Killed, hasty, killing, whole_lines
 from truecost.errors import InputError
-from truecost.learning.expert import RecordedExpert
 from truecost.learning.jobs import folder_of, forget
 from truecost.learning.lifelong.helping import Help
 from truecost.learning.lifelong.life_cycle import Life
+from truecost.learning.recorded import RecordedExpert
 
 __all__ = ["hasty"]
 RICH = Life(stream=Help(2, 2, rounds=2), test=Help(1, 1), offline=1)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from truecost.errors import InputError, UsageError
-from truecost.protocol.samples import read_list, write_sets
+from truecost.protocol.training_list import read_list, write_sets
 
 HEAD = "id,speaker,note"
 

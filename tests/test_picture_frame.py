@@ -308,9 +308,24 @@ def test_no_heading_stands_last_before_all_rows_are_shown():
         assert len(first.y.names) - 1 not in first.y.heads
 
 
+def test_a_table_names_places_as_the_axis_does_and_repeats_nothing():
+    x = Axis(label="version", ticks=(0.0, 1.0), names=("3", "7"))
+    how = {"kind": "dot", "series": "one", "y": 0.5}
+    marks = (
+        Mark(x=0.0, label="one, version 3: 0.50 [0.40, 0.60]", **how),
+        Mark(x=1.0, label="one, version 7, of 12 runs: 0.50", **how),
+    )
+    drawn = Picture(name="curve", x=x, y=Axis(label="cost"), marks=marks)
+    assert drawn.numbers.header == ("series", "version", "cost", "details")
+    assert drawn.numbers.rows == (
+        ("one", "3", "0.5", "0.50 [0.40, 0.60]"),
+        ("one", "7", "0.5", "of 12 runs: 0.50"),
+    )
+
+
 def test_tables_hold_value_lower_and_upper_in_full():
     row = row_of(0.587188589, 0.44, 0.77)
-    lines = Rows(("cost", "data"), ("least",))
+    lines = Rows(("cost", "data"), ("least",), "system", "subset")
     lines.head("all data")
     y = lines.add("one", figures_of(row), "12 trials", Shown("0.5", 0.5000001))
     lines.estimate(y, row, "one", series="one")
@@ -318,7 +333,7 @@ def test_tables_hold_value_lower_and_upper_in_full():
     picture = laws(lines.picture("rows", Axis(label="cost")))
     assert picture.table.rows[0][2] == "0.59 [0.44, 0.77]"
     assert picture.table.text("csv").splitlines() == [
-        "of,name,value,lower,upper,data,least",
+        "subset,system,value,lower,upper,data,least",
         "all data,one,0.587188589,0.44,0.77,12 trials,0.5000001",
         "all data,two,,,,3 trials,",
     ]

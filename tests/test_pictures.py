@@ -77,7 +77,7 @@ def test_costs_show_actual_minimum_and_the_loss_between(case):
 
 def test_a_minimum_without_its_actual_cost_stands_alone(case):
     _, _, rows = case("raw")
-    assert all(least is None for _, least in own.pairs_of(rows)["min_dcf"])
+    assert all(least is None for _, least in own.pairs_of(rows)["minimum detection cost (min_dcf)"])
 
 
 def test_operating_points_are_the_measures(case):

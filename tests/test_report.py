@@ -134,7 +134,7 @@ def test_downloads_have_the_figures_in_full(outcome, report):
     [csv, *_] = [b["data-text"] for b in parsed.all("button") if "data-text" in b]
     row = next(r for r in outcome.result.rows if r.label == "act_dcf" and r.kind == "value")
     head, first, *_ = csv.splitlines()
-    assert head == "of,name,value,lower,upper,minimum"
+    assert head == "measure,system,value,lower,upper,minimum"
     assert first.split(",")[2:5] == [repr(v) for v in (row.value, row.lower, row.upper)]
 
 
@@ -186,7 +186,8 @@ def test_the_first_sentence_says_how_systems_compare(outcome, report):
     )
     undecided = verdict.headline(Story(wide(outcome.result, rows=rows)))
     assert undecided.startswith("better <b> and base are not distinguishable by actual detection")
-    assert re.search(r"About [\d,]+ more units would show a difference as large as this", undecided)
+    said = r"About [\d,]+ more units would show a difference as large as this one"
+    assert re.search(said, undecided)
     alone = tuple(
         r for r in outcome.result.rows if r.kind == "value" and r.dims["system"] == "base"
     )
@@ -480,7 +481,7 @@ def test_random_scores_are_never_better_than_naive(tmp_path, ran):
     [row] = [r for r in outcome.rows if r.measure == "min_dcf"]
     assert row.upper < row.naive  # as its interval has it, it would be better
     text = drawn(outcome)
-    assert Page(text).chips == ["at best"]
+    assert Page(text).chips == ["not judged"]
     assert "better than naive" not in text.replace("no system is marked as better than naive", "")
     said = verdict.verdict(Story(outcome.result))
     assert "No decision is judged" in said.lead
@@ -557,6 +558,23 @@ def test_measures_are_explained_with_authors(report):
 def test_no_line_ends_inside_an_interval():
     assert page.unbroken_intervals("x [-0.1, 2e-05], [0, 1]") == "x [-0.1,\xa02e-05], [0,\xa01]"
     assert page.unbroken_intervals("a, b [c, d]") == "a, b [c, d]"
+    assert page.unbroken_intervals("ratio 0.87 [0.74, 1]") == "ratio 0.87\xa0[0.74,\xa01]"
+    assert page.unbroken_intervals("covers 90 % with 5 runs") == "covers 90\xa0% with 5 runs"
+
+
+def test_no_line_ends_inside_an_option():
+    said = page.unbroken("x < y (--map unit=COLUMN), not a--b")
+    assert said == 'x &lt; y (<span class="nb">--map</span> unit=COLUMN), not a--b'
+
+
+def test_a_page_has_switches_for_the_systems_that_are_drawn(outcome):
+    story = Story(outcome.result)
+    [costs] = [s for s in story.sections if s.title == "Normalised costs"]
+    names = ["nobody", *story.systems]
+    found = page._html([costs], names, title="", heading="", headline="", verdict=None)
+    assert re.findall(r'value="[^"]*" checked><span class="([^"]*)"', found) == [
+        *("dotted s1", "dotted s2")
+    ]
 
 
 def test_rows_without_values_or_systems_do_not_stop_the_page(outcome):
@@ -675,7 +693,7 @@ def test_methods_tell_means_from_runs(tmp_path):
     assert {"few_runs", "crossed"} <= {*outcome.rows[0].flags}
     notes = [row[values[0].index("note")] for row in values[1:]]
     assert all("few runs" in said and "crossed" not in said for said in notes)
-    assert FLAGS["few_runs"].advice in text
+    assert page.unbroken(FLAGS["few_runs"].advice) in text
     assert FLAGS["crossed"].advice not in html.unescape(text)
     assert "resampled: 3 runs (seed) of a, 3 runs (seed) of b, and 50 units" in text
     assert "Single runs" in Page(text).headings

@@ -20,8 +20,9 @@ from truecost.report.story import Story, page_of
 from truecost.study.directory import render_again
 from truecost.tasks.streams import page as online_page
 from truecost.tasks.streams import pictures
+from truecost.tasks.streams.advised import SweepAdvice
 from truecost.tasks.streams.describing import OnlineDescription
-from truecost.tasks.streams.sweep import SweepAdvice, advice_of
+from truecost.tasks.streams.sweep import advice_of
 
 BUDGETS = (1, 2, 4, 8)
 NOISE = {1: 1.0, 2: 0.7, 4: 0.3, 8: 0.28}  # the more is asked the less, but with little gain at 8
@@ -214,7 +215,7 @@ def test_the_worst_subset_is_one_after_adaptation(run):
     shown = " ".join(uncertain(worst.value, worst.lower, worst.upper))
     assert line.text.startswith(f"{worst.dims['subset']} (one): {shown};")
     drawing = sections.subsets(story).pictures[0]
-    names = [cell["name"] for cell in cells_of(drawing.numbers)]
+    names = [cell["subset"] for cell in cells_of(drawing.numbers)]
     assert names == ["all data", "parity=even", "parity=odd"]
     after = [r.value for r in rows if r.dims["phase"] == "post"]
     values = [m.x for m in drawing.marks if m.kind in ("dot", "hollow")]
@@ -333,7 +334,7 @@ def test_rivals_are_named(swept):
     advice = structs.replace(own, points=points, best=points[2])
     result = with_described(swept.result, SweepAdvice, [advice])
     line = verdict.verdict(Story(result, ())).groups[0].lines[0]
-    assert "the best in 48% of the replicates; in others, the best is 2 or 8." in line.more
+    assert "the best in 48% of the replicates; in the others, the best is 2 or 8." in line.more
 
 
 def test_a_sweep_is_named_by_what_it_tried(swept, run):

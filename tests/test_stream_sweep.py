@@ -16,7 +16,8 @@ from truecost import cli
 from truecost.core.results import Estimate
 from truecost.errors import UsageError
 from truecost.learning.live.studies import run_live
-from truecost.tasks.streams.sweep import SweepAdvice, advice_of, judged_by
+from truecost.tasks.streams.advised import SweepAdvice
+from truecost.tasks.streams.sweep import advice_of, judged_by
 
 
 @pytest.fixture
@@ -340,7 +341,7 @@ def test_replicates_that_are_surer_than_the_intervals_are_said_to_be():
     assert advice.text.startswith(
         "margin, 1 question a batch: imlm 0.100 [0.100, 0.200], the best in 100% of replicates; "
     )
-    assert "inconclusive; with few units, replicates vary too little" in advice.text
+    assert "inconclusive; replicates of few units vary too little: judge by" in advice.text
 
 
 def test_nothing_lies_below_no_questions():
@@ -529,7 +530,7 @@ def test_with_prices_the_advice_and_the_curve_are_about_money(tmp_path, run):
     assert said in " ".join(err.split())
     page = (tmp_path / "run" / "report.html").read_text()
     assert "Best budget by total_cost" in page
-    assert "<caption>total_cost</caption>" in page
+    assert ", total_cost: data</caption>" in page
 
 
 @pytest.mark.parametrize("objective", ["imlm", "imlm_seconds", "total_cost", "act_dcf"])
@@ -548,7 +549,7 @@ def test_the_objective_that_is_named_is_advised_on(tmp_path, run, objective):
     assert ("leaves out the cost of questions" in first.text) == (objective == "act_dcf")
     page = (tmp_path / "run" / "report.html").read_text()
     assert f"Best budget by {objective}" in page
-    assert f"<caption>{objective}</caption>" in page
+    assert f", {objective}: data</caption>" in page
 
 
 @pytest.mark.parametrize(

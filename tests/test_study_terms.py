@@ -8,7 +8,7 @@ import pytest
 import searched
 from truecost import InputError, UsageError, cli
 from truecost import study as studies
-from truecost.resources.measures import Load
+from truecost.resources.loads import Load
 from truecost.study import Study
 from truecost.study.paths import files_of, name_systems, unique_names
 from truecost.tasks.terms.describing import SearchDescription

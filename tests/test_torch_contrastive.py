@@ -21,7 +21,7 @@ from truecost.learning.learners.contrastive import (
 from truecost.learning.system import Answer, Answered, Batch, Learner, Restorable, Stream, Task
 
 torch = pytest.importorskip("torch")
-pytestmark = pytest.mark.torch
+pytestmark = pytest.mark.lane
 
 DETECTION = ("0", "1")
 CLASSES = ("c", "a", "b")

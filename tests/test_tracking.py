@@ -78,6 +78,7 @@ def test_without_mlflow_the_extra_is_named(outcome, monkeypatch):
         outcome.log()
 
 
+@pytest.mark.lane
 @pytest.mark.filterwarnings("default")
 def test_mlflow_on_sqlite_holds_what_was_logged(outcome, tmp_path, monkeypatch):
     mlflow = pytest.importorskip("mlflow")

@@ -76,6 +76,50 @@ def test_good_sentences_are_left_alone(text):
     assert not found_in(text)
 
 
+BAD_FIELDS = [
+    (("What messages call it", "Of each stream", "In order of time", "None without one"), 0),
+    (("As `read` takes it", "From 0 to 1", "With a unit", "Only for numbers"), 1),
+    (("Its name", "Their ids", "The same of the other side"), 2),
+]
+
+
+@pytest.mark.parametrize(("texts", "pattern"), BAD_FIELDS)
+def test_every_pattern_of_fields_finds_its_words(texts, pattern):
+    for text in texts:
+        found = words.findings(iter([words.Text("x.py", 1, text)]), words.FIELDS)
+        assert [f.pattern for f in found] == [words.FIELDS[pattern]]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Name of the system, as studies have it.",
+        "Whether trials are weighted. Default: no.",
+        "Offset in seconds, from 0.",
+        "Asked questions.",
+        "One of three words.",
+        "Bytes of the file.",
+    ],
+)
+def test_good_fields_are_left_alone(text):
+    assert not words.findings(iter([words.Text("x.py", 1, text)]), words.FIELDS)
+
+
+def test_fields_are_read_whole_from_public_docstrings_alone(tmp_path, monkeypatch):
+    monkeypatch.setattr(words, "name", str)
+    path = tmp_path / "some.py"
+    path.write_text(
+        'def _own(x):\n    """Own.\n\n    Parameters\n    ----------\n    x : int\n'
+        '        What.\n    """\n\n\ndef public(x, y):\n    """Sum.\n\n    Parameters\n'
+        "    ----------\n    x, y : int\n        Numbers,\n        whole.\n    z\n\n    Returns\n"
+        "    -------\n    int\n        Sum.\n\n        Signed.\n\n    Raises\n    ------\n    E\n"
+        '        When wrong.\n    """\n    return x + y\n',
+        encoding="utf-8",
+    )
+    texts = [(t.line, t.text) for t in words.fields_of(path)]
+    assert texts == [(17, "Numbers, whole."), (24, "Sum. Signed.")]
+
+
 def test_code_and_private_docstrings_are_no_texts(tmp_path, monkeypatch):
     monkeypatch.setattr(words, "name", str)
     path = tmp_path / "some.py"

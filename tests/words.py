@@ -15,6 +15,9 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "truecost"
 START = r"(?:^|(?<=[.!?] )|(?<=\n))"  # of a text, a sentence or a heading
+SECTION = (
+    r"^(?:Parameters|Attributes|Returns|Yields)\n-+\n(.*?)(?=^\S[^\n]*\n---|\Z)"  # of numpydoc
+)
 DATA = r"(?:figure|table|score|picture|result|row|column|interval|log)"
 
 
@@ -94,6 +97,16 @@ PATTERNS = (
     Pattern(r"\bwhich no \w+ (?:can|may|does|do|has|is)\b", "that cannot"),
 )
 
+# Beginnings of field descriptions, which are read alone: of parameters, attributes and results.
+FIELDS = (
+    Pattern(
+        r"^(?:What|Which|Who|Whose|Where|How|When|That|Those|None|Of|In (?:the )?order)\b",
+        "a noun phrase: name of the system, say",
+    ),
+    Pattern(r"^(?:As|By|From|With|Without|Only)\b", "a noun phrase, then what is said of it"),
+    Pattern(r"^(?:Its|Their|The same|Likewise)\b", "the noun itself, with its owner"),
+)
+
 
 @dataclass(frozen=True)
 class Text:
@@ -116,12 +129,12 @@ class Finding:
         return f"{self.text.file}:{self.text.line}: {self.found[:90]!r} -> {self.pattern.say}"
 
 
-def findings(texts: Iterator[Text]) -> list[Finding]:
+def findings(texts: Iterator[Text], patterns: tuple[Pattern, ...] = PATTERNS) -> list[Finding]:
     """All banned words of these texts."""
     return [
         Finding(text, match.group(), pattern)
         for text in texts
-        for pattern in PATTERNS
+        for pattern in patterns
         for match in re.finditer(pattern.find, text.text)
         if not (pattern.right and re.search(pattern.right, f"{text.file}: {text.text}"))
     ]
@@ -141,7 +154,7 @@ def source() -> Iterator[Text]:
 
 def python(path: Path) -> Iterator[Text]:
     """Strings of several words of a Python file, f-strings whole, and its public docstrings."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tree = tree_of(path)
     apart = {id(v) for n in ast.walk(tree) if isinstance(n, ast.JoinedStr) for v in n.values}
     for node in private(tree):
         if ast.get_docstring(node):
@@ -151,6 +164,33 @@ def python(path: Path) -> Iterator[Text]:
             text = written(node)
             if len(text.split()) > 1:
                 yield Text(name(path), node.lineno, text)
+
+
+@cache
+def tree_of(path: Path) -> ast.Module:
+    """The syntax tree of a Python file."""
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def fields() -> Iterator[Text]:
+    """Descriptions of parameters, attributes and results in public docstrings of the package."""
+    for path in sorted(SOURCE.rglob("*.py")):
+        yield from fields_of(path)
+
+
+def fields_of(path: Path) -> Iterator[Text]:
+    """Descriptions of the fields in public docstrings of a Python file, whole."""
+    tree = tree_of(path)
+    apart = {id(node) for node in private(tree)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and id(node) not in apart:
+            doc = ast.get_docstring(node) or ""
+            for section in re.finditer(SECTION, doc, re.DOTALL | re.MULTILINE):
+                for field in re.finditer(r"(?:^(?: +\S.*)?\n?)+", section[1], re.MULTILINE):
+                    line = doc.count("\n", 0, section.start(1) + field.start())
+                    if field.group().strip():
+                        text = " ".join(field.group().split())
+                        yield Text(name(path), node.body[0].lineno + line, text)
 
 
 def private(node: ast.AST, within: bool = False) -> Iterator[ast.AST]:

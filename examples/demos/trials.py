@@ -1,18 +1,25 @@
+<<<<<<< HEAD
 """Files of `truecost demo classes`, `numbers`, `annotators` and `spoofing`, a folder for each.
+=======
+"""Files of `truecost demo classes` and `spoofing`, in folders of these names.
+>>>>>>> main
 
     python examples/demos/trials.py src/truecost/data/demo
 
 A classifier of handwritten digits (scikit-learn's), trained on the first 900 images: its
+<<<<<<< HEAD
 posteriors of the other 897. All others are simulated: two systems that estimate the age of 60
 speakers, labels of five annotators for the emotions of 300 clips, and scores of speaker
 verification under attack.
+=======
+posteriors of the other 897. The scores of speaker verification under attack are simulated.
+>>>>>>> main
 """
 
 import sys
 from pathlib import Path
 
 import numpy as np
-import polars as pl
 from sklearn.datasets import load_digits
 from sklearn.naive_bayes import GaussianNB
 
@@ -30,6 +37,7 @@ def classes(folder: Path, first: int = 900) -> None:
     (folder / "digits.csv").write_text("\n".join([f"image,label,{names}", *lines, ""]))
 
 
+<<<<<<< HEAD
 def numbers(folder: Path) -> None:
     """The true age and two estimates of it, whose errors a speaker's clips share in part."""
     rng = np.random.default_rng(0)
@@ -60,6 +68,8 @@ def annotators(folder: Path) -> None:
     pl.DataFrame(columns).write_csv(folder / "emotions.csv")
 
 
+=======
+>>>>>>> main
 def spoofing(folder: Path) -> None:
     """One score for impostors and attacks; and a countermeasure before a verification system."""
     rng = np.random.default_rng(0)
@@ -87,6 +97,6 @@ def spoofing(folder: Path) -> None:
         (folder / f"{name}.txt").write_text("\n".join(lines) + "\n")
 
 
-for make in (classes, numbers, annotators, spoofing):
+for make in (classes, spoofing):
     (DEMO / make.__name__).mkdir(exist_ok=True)
     make(DEMO / make.__name__)

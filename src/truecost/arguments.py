@@ -38,10 +38,10 @@ class MemoryTables:
     Attributes
     ----------
     ids : str
-        The column by which a task joins rows, where it needs one: tables that lack it have the
-        numbers of their rows there, from 1, as texts with one a line have.
+        Column by which the task joins rows; empty where it joins none. A table without this column
+        gets the row numbers from 1 as ids.
     mapped : str
-        The column that is named in its place.
+        Column that the caller named as the ids, in place of `ids`.
     """
 
     ids: str = ""
@@ -49,14 +49,14 @@ class MemoryTables:
     tables: dict[str, Table] = field(default_factory=dict)
 
     def add(self, name: str, given: Any, columns: Mapping[str, Any] | None = None) -> str:
-        """Hold what was given, with further columns; returns its path.
+        """Hold a table in memory, and return the path that stands for it.
 
         Parameters
         ----------
         name : str
-            What messages call it.
+            Name of the table in messages.
         columns : mapping of str to array_like, optional
-            Further columns, in place of those of the same names.
+            Columns to add; one of a name that the table has replaces that column.
         """
         path = f"{MARK}{name}"
         while path in self.tables:
@@ -77,14 +77,14 @@ class MemoryTables:
 
 @dataclass(frozen=True)
 class Request:
-    """The request of a call, as a study holds it.
+    """A call of a verb in the terms of a study.
 
     Attributes
     ----------
     systems : dict of str to str
-        Files by the names of the systems.
+        Files by system name.
     wanted : str, optional
-        The file with what has to be there.
+        File with the ids that an output must have.
     """
 
     held: MemoryTables
@@ -171,16 +171,16 @@ def asked_of(
     arguments: Mapping[str, Any],
     others: Sequence[str] = (),
 ) -> Request:
-    """The request of a call of a verb.
+    """The request that a call of a verb makes.
 
     Parameters
     ----------
     known : sequence of Declared
-        The options of the verb.
+        Options of the verb.
     arguments : mapping of str to object
-        None where one is not given.
+        Values by argument name; None for an argument that was not given.
     others : sequence of str
-        Further arguments, for messages.
+        Names of further arguments, for the error message.
     """
     said = {key: value for key, value in arguments.items() if value is not None}
     names = names_of(known)

@@ -1,19 +1,19 @@
 """The verbs as functions of Python: `score`, `compare`, `plan`, `validate`, `leaderboard`, `run`.
 
-They take what `truecost TASK VERB` takes, and data in memory beside paths. `arguments` reads what
-was given, `verbs` makes the study, and the road from there is that of the command line.
+They take what `truecost TASK VERB` takes, and data in memory beside paths. `calling` makes a study
+of it, and the road from there is that of the command line.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from truecost import verbs
-from truecost.arguments import HOW, Request, asked_of, texts_of
-from truecost.errors import UsageError, checked, phrased, refuse_forked, shown_as
-from truecost.face import Face
+from truecost.arguments import Request
+from truecost.calling import run_with, scored
+from truecost.errors import UsageError, checked, phrased, shown_as
 from truecost.tasks import find, names
 
 if TYPE_CHECKING:
@@ -24,53 +24,63 @@ if TYPE_CHECKING:
     from truecost.study.settings import Progress
     from truecost.task import Record
 
-SHARED = ("task", "config", "progress")  # of every verb and task
-
 
 def score(data: Any = None, /, **options: Any) -> "Outcome":
-    """The costs and error rates of systems, with intervals.
+    """Compute the costs and error rates of systems, with confidence intervals.
 
-    Every option of `truecost TASK score` is an argument of the same name, with underscores.
+    Each option of the command `truecost TASK score` is an argument with the same name, with
+    underscores instead of hyphens.
 
     Parameters
     ----------
     data : path, frame or mapping, optional
-        A path or several; a frame of polars, pandas, pyarrow, DuckDB or Hugging Face datasets; a
-        mapping of columns to arrays; or a mapping of names of systems to any of these. Left out
-        where arrays are given by name, `scores=` and `labels=`, or `config` names the files.
+        Data of the systems. Leave it out if arrays are given by name (`scores=`, `labels=`), or if
+        ``config`` names the files. Possible values:
+
+        - a path, or a list of paths (one for each system);
+        - a frame of polars, pandas, pyarrow, DuckDB or Hugging Face datasets;
+        - a mapping of column names to arrays;
+        - a mapping of system names to any of these.
     task : str, optional
-        One of `truecost.tasks.names()`; trials when left out.
+        Name of the task (``truecost.tasks.names()`` lists them). Default: ``trials``.
     measures : str or sequence of str, optional
-        `NAME` or `NAME:PARAMETER`; those that suit the data when left out.
+        Measures to compute, `NAME` or `NAME:PARAMETER`. Default: the usual measures for the data.
     also : str or sequence of str, optional
-        Further metrics of trials, not used for ranks and gates (`f1`, `mcc`, ...).
+        Additional metrics of trials, such as ``f1`` or ``mcc``, that are reported but not used for
+        ranks and gates.
     subsets : str, sequence of str or mapping of str to str, optional
-        Columns (each level is a subset) or conditions; a mapping names them.
+        Subsets of the data: columns (each value of a column is a subset) or conditions such as
+        `"duration < 2"`; a mapping gives them names.
     worst : int, optional
-        How many of the worst items are kept, where the task counts items.
+        Number of worst items of each system that are stored with their alignment, for tasks with
+        items.
     config : path, optional
-        A study file with settings for the arguments that are not given.
+        Study file (TOML). Its settings are used for arguments that are not given.
     progress : callable, optional
-        Told what is being scored, the replicates done and all of them, from time to time.
+        Function that is called with the current step, the number of finished replicates, and the
+        number of all replicates.
     **options
-        Those of the task: `type`, `prior`, `replicates`, `key`... An option that names a file takes
-        a frame too. The keys of the map (`id`, `label`, `unit`, `weight`...) are arguments of their
-        own: a text names a column, and an array holds the values. A tuple of two texts or arrays is
-        one kind of unit on each side of a trial (`unit=("enrol", "test")`, `unit=(e, t)`: the
-        speakers of both sides are the same people); `unit=e, unit2=t` are two kinds. Joined texts
-        (`e + "+" + t`) would be a unit for each pair.
+        Options of the task: ``type``, ``prior``, ``replicates``, ``key``, ... For an option that
+        names a file, a frame is possible too. Each key of the option `--map` (``id``, ``label``,
+        ``unit``, ``weight``, ...) is an argument as well: a text is the name of a column, an array
+        contains the values.
+
+        If each trial compares two speakers, ``unit`` is a tuple of two columns or arrays:
+        `unit=("enrol", "test")`. If the two sides are different kinds of units, use ``unit`` and
+        ``unit2``. Do not join both names in one text, because each pair would then be a unit of its
+        own.
 
     Returns
     -------
     Outcome
-        Data in memory are not among its `inputs`.
+        Values, intervals and warnings.
 
     Raises
     ------
     UsageError
-        When an argument is not known or does not go with the data.
+        If an argument does not exist, or does not fit the data.
     InputError
-        When data cannot be read or scored.
+        If data cannot be read or scored.
 
     Examples
     --------
@@ -82,30 +92,30 @@ def score(data: Any = None, /, **options: Any) -> "Outcome":
     system   measure  value  95% interval  naive  trials  units
     network  act_dcf   0.51  [0.38, 0.67]      1    1940    120
     """
-    return _run_with("score", data, options, _scored)
+    return run_with("score", data, options, scored)
 
 
 def score_system(record: "Record", scoring: "Scoring") -> "Estimates":
-    """Rows of one system of any task, from its record: the core below `score`.
+    """Compute the measures of one system from data in memory, such as ``Trials`` or ``Items``.
 
     Parameters
     ----------
     record : Record
-        Such as `Trials`, or what a task reads or counts.
+        Data of a system: ``Trials``, or the data that another task reads or counts.
     scoring : Scoring
-        Application, measures, plan and interval.
+        Application, measures, and settings of the intervals.
 
     Returns
     -------
     Estimates
-        A list of `Estimate`, those of subsets last.
+        List of ``Estimate``; values of subsets come last.
 
     Raises
     ------
     UsageError
-        When measures or choices do not go with the record.
+        If measures or settings do not fit the data.
     InputError
-        When the record cannot be scored.
+        If the data cannot be scored.
     """
     from truecost.running import score as of_record
     from truecost.study.printing import Estimates
@@ -114,18 +124,24 @@ def score_system(record: "Record", scoring: "Scoring") -> "Estimates":
 
 
 def compare(data: Any = None, /, **options: Any) -> "Outcome":
-    """Systems with the first: paired intervals of difference and ratio.
+    """Compare systems with the first system: differences and ratios, with paired confidence
+    intervals.
 
     Parameters
     ----------
     data, **options
-        As `score` takes them, with at least two systems, scored on the same trials or items;
-        `scores={"old": a, "new": b}` gives arrays of several systems.
+        Arguments of :func:`truecost.score`, with at least two systems that were scored on the same
+        trials or items. Arrays of several systems are given by name: `scores={"old": a, "new": b}`.
+
+    Returns
+    -------
+    Outcome
+        Values of all systems and their comparisons.
 
     Raises
     ------
     UsageError, InputError
-        As `score` does, and when there are fewer than two systems.
+        The errors of :func:`truecost.score`, and a UsageError if there are fewer than two systems.
 
     Examples
     --------
@@ -138,23 +154,26 @@ def compare(data: Any = None, /, **options: Any) -> "Outcome":
     >>> print(found.comparisons[0].verdict)
     inconclusive
     """
-    return _run_with("compare", data, options, _scored)
+    return run_with("compare", data, options, scored)
 
 
 def plan(data: Any = None, /, *, half_width: float | None = None, **options: Any) -> "Outcome":
-    """How many units halve the intervals, or reach a wanted half-width.
+    """Estimate the number of units (speakers, documents) that are needed for narrower confidence
+    intervals.
 
     Parameters
     ----------
     data, **options
-        As `score` takes them.
+        Arguments of :func:`truecost.score`.
     half_width : float, optional
-        Wanted half-width; half of the present one when left out.
+        Wanted half-width of the intervals, in the unit of the measure. Default: half of the present
+        half-width.
 
     Returns
     -------
     Outcome
-        With `planned`, which is what it prints.
+        Result with the attribute ``planned``: for each value the present and the wanted half-width,
+        and the numbers of units.
 
     Examples
     --------
@@ -170,24 +189,39 @@ def plan(data: Any = None, /, *, half_width: float | None = None, **options: Any
     if not (half_width is None or isinstance(half_width, int | float)):
         raise UsageError(f"half_width is {shown_as(half_width)}: give a number")
     check_half_width(half_width)
-    outcome = _run_with("plan", data, options, _scored)
+    outcome = run_with("plan", data, options, scored)
     return replace(outcome, planned=tuple(plan_rows(outcome, half_width)))
 
 
 def threshold(data: Any = None, /, **options: Any) -> "Outcome":
-    """A threshold that keeps a limit, or costs least, and what it does on other data too.
+    """Choose a threshold that keeps an error rate within a limit, or has the lowest cost, and
+    evaluate it.
 
     Parameters
     ----------
     data, **options
-        As `score` takes them, and by which rule: `max_fa_per_hour` (with `hours` or `duration`),
-        `max_p_fa`, `max_p_miss`, `least_cost`; `by` ("point" or "upper"); `test`, a path or a
-        frame. For `task="abba"` what that has.
+        Arguments of :func:`truecost.score`, and one of these rules:
+
+        - ``max_fa_per_hour``: largest number of false alarms per hour (with ``hours``, or a column
+          ``duration``);
+        - ``max_p_fa``, ``max_p_miss``: largest false-alarm rate or miss rate;
+        - ``least_cost``: lowest expected cost.
+
+        ``by`` decides whether the error rate itself ("point") or the upper end of its interval
+        ("upper") must be within the limit. ``test`` is a path or frame of further data, on which
+        the threshold is evaluated. For ``task="abba"``, the options are those of `truecost abba
+        threshold`.
+
+    Returns
+    -------
+    Outcome
+        Result whose :meth:`Outcome.described_as` gives the chosen threshold (``Chosen``).
 
     Raises
     ------
     UsageError, InputError
-        As for `score`; also if no rule is given, or no threshold is within the limit.
+        The errors of :func:`truecost.score`, and an error if there is no rule, or no threshold is
+        within the limit.
 
     Examples
     --------
@@ -200,23 +234,24 @@ def threshold(data: Any = None, /, **options: Any) -> "Outcome":
     >>> print(f"{chosen.threshold:.2f} [{chosen.lower:.2f}, {chosen.upper:.2f}]")
     2.40 [1.85, 3.20]
     """
-    return _run_with("threshold", data, options, _scored)
+    return run_with("threshold", data, options, scored)
 
 
 def validate(data: Any = None, /, *, strict: bool = False, **options: Any) -> "Outcome":
-    """The checks of the data of systems, as scoring would read them: every fault is listed.
+    """Check the data of systems before they are scored, and list all faults.
 
     Parameters
     ----------
     data, **options
-        As for `score`; also a path, frame or list of the required items (`trials=`, `ids=`).
+        Arguments of :func:`truecost.score`, and optionally ``trials`` or ``ids``: a path, frame or
+        list of the required items.
     strict : bool
-        Warnings make data invalid too.
+        Treat warnings as errors. Default: False.
 
     Returns
     -------
     Outcome
-        With `checks` and `valid`, and no rows.
+        Result with the attributes ``checks`` and ``valid``, without values.
 
     Examples
     --------
@@ -236,24 +271,23 @@ def validate(data: Any = None, /, *, strict: bool = False, **options: Any) -> "O
         }
         return validation.checked(said, strict, study.task)
 
-    return _run_with("validate", data, options, done)
+    return run_with("validate", data, options, done)
 
 
 def leaderboard(data: Any = None, /, *, keep_going: bool = False, **options: Any) -> "Outcome":
-    """Submissions ranked by the first measure; submissions with inconclusive differences share a
-    rank.
+    """Rank systems by the first measure; systems with inconclusive differences share a rank.
 
     Parameters
     ----------
     data, **options
-        As `compare` takes them.
+        Arguments of :func:`truecost.compare`.
     keep_going : bool
-        Leave out invalid submissions with a warning, instead of stopping.
+        Leave out invalid systems with a warning for each. Default: an invalid system is an error.
 
     Returns
     -------
     Outcome
-        With `leaderboard`.
+        Result with the attribute ``leaderboard``.
 
     Examples
     --------
@@ -270,26 +304,32 @@ def leaderboard(data: Any = None, /, *, keep_going: bool = False, **options: Any
     def done(study: "Study", progress: "Progress | None", asked: Request) -> "Outcome":
         return rank(study, progress, keep_going=keep_going, held=asked.held.tables)
 
-    return _run_with("leaderboard", data, options, done)
+    return run_with("leaderboard", data, options, done)
 
 
 def run(study: "str | Path | Mapping[str, Any]", progress: "Progress | None" = None) -> "Outcome":
-    """Score the systems of a study, compare them with the baseline, and check the gates.
+    """Run a study: score its systems, compare them with the baseline, and check the quality gates.
 
     Parameters
     ----------
     study : path or mapping
-        A path of a study file (TOML), as for `Study.read`, or a mapping with its tables, as for
-        `Study.from_tables`.
+        Path of a study file (TOML), or a mapping with the tables of a study.
     progress : callable, optional
-        Told what is being scored, the replicates done and all of them, from time to time.
+        Function that is called with the current step, the number of finished replicates, and the
+        number of all replicates.
+
+    Returns
+    -------
+    Outcome
+        Values, comparisons and verdicts of the gates.
 
     Raises
     ------
     UsageError
-        When the study contradicts itself, or what it asks for does not go with the data.
+        If tables of the study contradict each other, or do not fit the data.
     InputError
-        When a file cannot be read or scored, only one class occurs, or the trials do not agree.
+        If a file cannot be read or scored, the labels contain a single class, or systems have
+        different trials.
 
     Examples
     --------
@@ -317,68 +357,3 @@ def run(study: "str | Path | Mapping[str, Any]", progress: "Progress | None" = N
     )
     with phrased(partial(verbs.rephrased, known=known, way=verbs.key)):
         return run_study(chosen, progress)
-
-
-def _scored(study: "Study", progress: "Progress | None", asked: Request) -> "Outcome":
-    """The outcome of a study of files and of tables in memory."""
-    from truecost.study.running import run as run_study
-
-    return run_study(study, progress, asked.held.tables)
-
-
-def _run_with(
-    verb: str,
-    data: Any,
-    arguments: Mapping[str, Any],
-    do: "Callable[[Study, Progress | None, Request], Outcome]",
-) -> "Outcome":
-    """What a verb does with the study that its arguments make."""
-    refuse_forked()
-    face = _face(arguments.get("task"), arguments.get("config"))
-    if verb not in face.verbs:
-        raise UsageError(f"{face.name} has no {verb}: it has {', '.join(face.verbs)}")
-    known = (*SHARED, *verbs.further_of(face, verb))
-    shared = {name: arguments.get(name) for name in known}
-    rest = {name: value for name, value in arguments.items() if name not in known}
-    if not (shared["progress"] is None or callable(shared["progress"])):
-        raise UsageError(f"progress is {shown_as(shared['progress'])}: give a function")
-    with phrased(partial(verbs.rephrased, known=verbs.arguments_of(face, verb))):
-        asked = asked_of(face, verb, verbs.options_of(face, verb), data, rest, known)
-        if not asked.systems and shared["config"] is None:
-            raise UsageError(f"no data are given: {HOW}")
-        study = verbs.study_of(
-            face,
-            asked.systems,
-            asked.given,
-            references=asked.references,
-            measures=texts_of("measures", shared.get("measures")),
-            also=texts_of("also", shared.get("also")),
-            subsets=_subsets(shared.get("subsets")),
-            worst=shared.get("worst"),
-            config=None if shared["config"] is None else str(shared["config"]),
-            compare=verb == "compare",
-            own=verbs.choosing_of(face, verb),
-        )
-        if verb == "compare" and len(study.systems) < 2:
-            several = "; arrays of several systems are scores={NAME: ARRAY, ...}"
-            said = several if isinstance(data, Mapping) else ""
-            raise UsageError(f"a comparison needs at least two systems{said}")
-        return do(study, shared["progress"], asked)
-
-
-def _face(task: str | None, config: Any = None) -> Face:
-    """The task that is named, or that of a study file."""
-    if task is None and config is not None:
-        from truecost.study.config import Study
-
-        task = Study.read(str(config)).task
-    if task is not None and not isinstance(task, str):
-        raise UsageError(f"task is {task!r}: choose one of {', '.join(names())}")
-    return find(task)
-
-
-def _subsets(given: Any) -> Sequence[str] | Mapping[str, str]:
-    """Columns and conditions; by name where a mapping is given."""
-    if isinstance(given, Mapping):
-        return {str(name): str(expression) for name, expression in given.items()}
-    return texts_of("subsets", given)

@@ -189,11 +189,11 @@ def counted(number: float, noun: str, verb: str = "") -> str:
     Parameters
     ----------
     number : float
-        A whole number, or a mean of some.
+        Whole number, or mean of whole numbers.
     noun : str
-        In the singular: `trial`, `query`.
+        Noun in the singular: `trial`, `query`.
     verb : str
-        In the plural: `are`, `have`.
+        Verb in the plural: `are`, `have`.
     """
     if number != 1:
         return " ".join(filter(None, (amount(number), plural(noun), verb)))

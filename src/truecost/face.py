@@ -28,68 +28,67 @@ VERBS = {  # what help says of each, where a task says nothing else
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Face:
-    """The facts of a task that help, schemas and checks need without importing it.
+    """The declaration of a task for help, schemas and checks, which do not import the task.
 
     Attributes
     ----------
     name : str
-        As commands, studies and results call it.
+        Name of the task in commands, studies and results.
     title : str
-        As pages call it.
+        Name of the task on pages.
     work : str
-        Where its `Work` is: `module:NAME`.
+        Place of its `Work`: `module:NAME`.
     data : tuple of str
-        The keys of `[data]` that go with it.
+        Keys of `[data]` that apply to the task.
     systems : tuple of str
         Further keys of `[systems.NAME]`.
     tables : mapping of str to str
-        Further tables of a study, and where the type of each is: `module:Class`; one that begins
-        with `*` holds several by name.
+        Types of further tables of a study, `module:Class` by table name; a type that begins with
+        `*` is that of each of several named tables.
     options : tuple of str
-        The tables whose keys are flags, its own first. Of `systems` the keys above: FILE, or
-        SYSTEM=FILE where there are several systems.
+        Names of the tables whose keys are flags, the task's own first. The keys `systems` take
+        FILE, or SYSTEM=FILE for one of several systems.
     in_parts : tuple of str
-        The verbs for which a pattern in quotes is one system, whose files are its parts.
+        Verbs that take a pattern in quotes as one system in several files.
     application, interval, engine : tuple of str
-        The keys of `[application]`, `[interval]` and `[engine]` that go with it.
+        Keys of `[application]`, `[interval]` and `[engine]` that apply to the task.
     prices : tuple of str
-        The keys of `[prices]` of what it measures.
+        Keys of `[prices]` that apply to the task.
     words : mapping of str to tuple of str
-        The words that it takes of shared options, by key.
+        Allowed words of shared options, by key.
     shown : mapping of str to str
-        Its defaults of shared options, by key, where they are others.
+        Default of a shared option in the words of help, by key, where the task has its own.
     leading : tuple of str
-        Keys of `[data]` that stand first, before the files of systems.
+        Keys of `[data]` whose files are named on the command line before those of systems.
     wanted : str
-        The option of `validate` that names a file with what has to be there; none when empty.
+        Option of `validate` that names a file of what an output must contain; empty without one.
     folders : bool
-        Whether a folder means the files in it.
+        Whether a folder stands for the files in it.
     about : mapping of str to str
-        What help says: of the task (under ""), its verbs, `files`, `reference`, `subset`, `wanted`;
-        under `further` where several references may be given. Under `resampling` how replicates are
-        computed, where that is said.
+        Help texts: of the task (key ""), of its verbs, and of `files`, `reference`, `subset`,
+        `wanted`; of `further`, where several references may be given; of `resampling`, which
+        explains how replicates are computed.
     examples : mapping of str to str
-        Arguments of each of its verbs and commands after the name: a task has the verbs of which
-        it has an example.
+        Example arguments of each verb and command; the task has the verbs with an example.
     outputs : str
-        Where the options of tables are that are written beside the result: `module:Class`, whose
-        method `writer(study)` gives what writes them from an outcome, or None.
+        Place of the options for tables beside the result, `module:Class`. Its method
+        `writer(study)` returns a function that writes them from an outcome, or None.
     beside : tuple of str
-        What its studies can show beside measures: `worst` items, or `also`, other metrics.
+        Keys of what its studies can show beside measures: `worst` (items), `also` (other metrics).
     libraries : tuple of str
-        What computes besides, whose versions stand in the result.
+        Packages that compute part of the result, whose versions it records.
     commands : tuple of (str, str, str)
-        Further commands: name, place (`module:function`) and what help says.
+        Further commands: name, place (`module:function`), help text.
     choosing : str
-        The key, `TABLE.KEY`, by which a study chooses thresholds: what the verb `threshold` says.
+        Key `TABLE.KEY` by which a study chooses thresholds, and that the verb `threshold` sets.
     live : str
-        How a live run makes its logs, a `Live`: `module:NAME`; empty where none does.
+        Place of its `Live`, `module:NAME`; empty where no live run makes its logs.
     measures : tuple of str
-        Modules that hold its measures; of a package all of its modules do.
+        Modules of its measures; a package stands for all of its modules.
     map_keys : mapping of str to str
-        What columns of its files can be mapped to, with what each means.
+        Keys to which columns of its files can be mapped, with their meanings.
     formats : Formats
-        What its files may be.
+        File formats that it reads.
     """
 
     name: str
@@ -166,21 +165,21 @@ def item_face(
     data: tuple[str, ...] = ("metadata", "missing"),
     libraries: tuple[str, ...] = (),
 ) -> Face:
-    """The face of a task that holds outputs against a reference, item by item.
+    """The face of a task that compares outputs with a reference, item by item.
 
     Parameters
     ----------
     name, title, work, map_keys, about, examples, libraries
-        As `Face` has them; about and examples over those of every such task. Keys of units are
-        among `map_keys`.
+        Attributes of `Face`. `about` and `examples` replace single entries of those that every such
+        task has; `map_keys` has the keys of units beside these.
     measures : str
-        The module, or package, of its measures.
+        Module, or package, of its measures.
     table : str
-        Where the table of its options is: `module:Class`; it is called as the task is.
+        Place of the class of its options, `module:Class`; the table has the name of the task.
     formats : Formats, optional
-        What its files may be; tables when left out.
+        File formats that it reads. Default: tables.
     data : tuple of str
-        The keys of `[data]` that go with it beside those of map and reference.
+        Keys of `[data]` that apply to the task, beside those of map and reference.
     """
     units = {k: text for k, text in ITEM_MAP_KEYS.items() if k != "id"}
     return Face(

@@ -36,41 +36,41 @@ KINDS = {float: "a number", int: "a whole number", bool: "True or False", str: "
 
 @dataclass(frozen=True, kw_only=True)
 class Option:
-    """The description of a choice beside its name and type.
+    """The declaration of a choice, beside its name and type.
 
     Attributes
     ----------
     help : str
-        What it is, as a noun phrase or an imperative.
+        Help text: a noun phrase or an imperative.
     default, shown : object, optional, and str
-        What holds where it is not given; in words where it is no value ("its share in the data").
+        Value where the option is not given; its name in words ("its share in the data").
     group : str
-        Heading in help; that of the table when empty.
+        Heading in help. Default: the heading of the table.
     flag, negative : str
-        Name of the flag, where it is not that of the key; the flag that says the opposite.
+        Name of the flag. Default: the key; flag that means the opposite.
     also : tuple of str
-        Further flags.
+        Further names of the flag.
     ge, gt, le, lt : float, optional
         Range of numbers.
     thousandths : bool
-        Whether a number beyond the range is likely to be in thousandths, as milliseconds are.
+        Whether a number out of range is probably in thousandths, such as milliseconds.
     file : bool or callable
-        Whether it names files, whose paths move with the study; of some texts only, those of
-        which the callable is false.
+        Whether values are files, whose paths move with the study; a function returns whether a text
+        is a word and no file.
     sided : bool
-        Whether `COLUMN=FILE` is meant, of files.
+        Whether a value may be `COLUMN=FILE`.
     split, repeat : bool
-        Whether commas separate several; whether the flag may be repeated though its text is read
-        as several.
+        Whether commas separate several values; whether the flag may be repeated although its text
+        is split.
     read : callable, optional
-        From the text of a flag, and the flag, to the value.
+        Function that returns the value, from the text of a flag and the flag.
     verbs : tuple of str
-        The verbs that take it alone, where not all of its table's do.
+        Verbs that take the option. Default: all verbs of its table.
     needs : mapping of str to tuple
-        Keys of the same table, and the values with one of which it applies: any value where the
-        tuple is empty. A key that is not given has its default; where there is none, its value is
-        not known. Any other key is a kind of facts, `measure` or what files turn out to hold,
-        looked at where they are known.
+        Conditions under which the option applies: key of the same table, and the values of which it
+        must have one; an empty tuple stands for any value. A key that is not given has its default;
+        without a default its value is not known. Any other key is a kind of facts, `measure` or
+        contents of files, checked where these are known.
     """
 
     help: str = field(kw_only=False)
@@ -142,16 +142,16 @@ def _kind_text(kind: Any, unnamed: str = "text") -> str:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Declared:
-    """An option with its place.
+    """An option with its place in a study.
 
     Attributes
     ----------
     key, table : str
-        Its name in the table; that of the table, as `[table]` has it.
+        Key of the option; name of its table, without brackets.
     owner : type
-        The class of the table.
+        Class of the table.
     kind : type
-        Of its values, without None.
+        Type of the values, without None.
     """
 
     key: str

@@ -26,10 +26,12 @@ def _price(of: str, *measures: str) -> Option:
 
 
 class Prices(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
-    """`[prices]`: what errors, people, computing and waiting cost, in one currency.
+    """Table ``[prices]`` of a study: prices of errors, people, computing and waiting, in one
+    currency.
 
-    Amounts without a price are left out of `total_cost`, and amounts with one have to be measured:
-    an amount that was not measured never counts as 0.
+    The measure ``total_cost`` is the sum of all amounts that have a price. An amount without a
+    price is left out. A price of an amount that was not measured is an error, because the amount
+    would count as 0.
     """
 
     __table__: ClassVar[str] = "prices"
@@ -69,7 +71,7 @@ class Prices(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def amounts(self) -> dict[str, float]:
-        """The prices that were given, by key."""
+        """The given prices, by key."""
         return {key: value for key, value in self.given().items() if key != "currency"}
 
 

@@ -96,17 +96,17 @@ def with_every(system: Record, scoring: Scoring, work: Work[Any]) -> Scoring:
 
 
 def pair(systems: Sequence[Record]) -> list[Record]:
-    """The systems of one task with their trials or items in one order.
+    """Put the trials or items of the systems of one task into one order.
 
     Parameters
     ----------
     systems : sequence of Trials, or of Items
-        One for each system.
+        Records, one for each system.
 
     Returns
     -------
     list of Trials, or of Items
-        In the order of the first system.
+        Records in the order of the first system.
     """
     tasks = {work_of(system): system for system in systems}
     if len(tasks) > 1:

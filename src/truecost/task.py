@@ -124,16 +124,16 @@ def _read_alone(
 
 @dataclass(frozen=True, kw_only=True)
 class Live:
-    """How a live run makes the logs that a task scores.
+    """The way in which a live run makes the logs that a task scores.
 
     Attributes
     ----------
     check : callable
-        Refuses a study that makes no sense, before anything runs: UsageError.
+        Check of a study before anything runs; raises UsageError.
     make : str
-        Where the function is that takes a study to what makes its logs: `module:NAME`.
+        Place of the function that returns the maker of a study's logs: `module:NAME`.
     systems : bool
-        Whether `[systems.NAME]` says how a system learns, in place of naming its files.
+        Whether `[systems.NAME]` has the settings of a learner in place of files.
     """
 
     check: Callable[["Study"], None]
@@ -154,71 +154,80 @@ class Work(Generic[R]):
     Attributes
     ----------
     check : callable
-        Refuses a study that makes no sense, before any file is read: UsageError.
+        Check of a study before any file is read; raises UsageError.
     read : callable
-        From a source to its record.
+        Function that returns the record of a source.
     pair : callable
-        From records of several systems to the same ones, side by side: InputError where they
-        are not scored on the same.
+        Function that returns records of several systems with their rows in one order; raises
+        InputError where they do not have the same rows.
     measures : callable
-        The measures that were asked for, or those that suit a record.
+        Function that returns the measures that were asked for, or those that suit a record.
     defaults : callable
-        Names of measures when none is asked for, by the type of the scores.
+        Function that returns the names of the default measures, from the type of the scores.
     count : callable
-        From a record, what to compute, what its rows are about, and what `freeze` made of the
-        whole (None for the whole itself) to batches.
+        Function that returns batches from a record, its scoring, the dims of its rows, and the
+        result of `freeze` (None for the whole record).
     freeze : callable
-        What the whole of a system decides for its subsets.
+        Function that returns the choices that are made on all data of a system and then used for
+        its subsets.
     refuse : callable
-        Refuses a record that cannot be scored: InputError.
+        Check of a record that cannot be scored; raises InputError.
     application : callable
-        What is given of an application over what the task takes for granted.
+        Function that completes an application with the defaults of the task.
     choices : callable
-        What `Scoring` holds beside what every task has.
+        Function that returns the task's own choices in `Scoring`.
     instead : callable
-        Runs a study in another way than system by system; None where it is run as others are.
+        Function that runs a study in another way than system by system, or returns None for the
+        usual way.
     part : callable, optional
-        In place of scoring each system of a collection for an application, and comparing them.
+        Function that scores and compares the systems of a collection for an application, in place
+        of the usual one.
     describe : callable
-        A part with what its page draws beside the rows.
+        Function that returns a part with the data that its page draws beside the rows.
     descriptions : tuple of str
-        The frozen structs that `describe` and whole runs add, told apart by their tags.
+        Places of the frozen structs that `describe` and runs of whole studies add; their tags are
+        distinct.
     cases : callable
-        The worst items of the systems of a part.
+        Function that returns the worst items of the systems of a part.
     problems : callable
-        What is odd about a record, for the application it was scored for.
+        Function that returns warnings about a record, for the application it was scored for.
     remarks : callable
-        The notes that a reader should see first.
+        Function that returns the notes that a reader should see first.
     gated : callable
-        Name of the measure that a gate of a study is about.
+        Function that returns the name of the measure that a gate of a study judges.
     marks : callable
-        Marks of the methods that a study takes beside those of its measures, for citations.
+        Function that returns citation marks of the methods that a study uses beside its measures.
     planned : callable
-        What the units of a plan are, and what comes before more of them.
+        Function that returns remarks on the units of a plan, and on what to do before collecting
+        more.
     ranked : callable
-        Of rows of one measure those that a leaderboard ranks: one for each system.
+        Function that returns the rows that a leaderboard ranks, of rows of one measure: one for
+        each system.
     same : callable
-        What two records have in common to the last of their rows; empty for nothing.
+        Function that returns a noun for what two records have in common in every row, such as
+        outputs; empty for nothing.
     flagged : callable
-        The advice of a flag in the words of the task; the rows that have it are named before it.
+        Function that returns the advice of a flag in the words of the task; the flagged rows are
+        named before it.
     advice : callable
-        Advice on a part, whatever its flags.
+        Function that returns advice on a part, whatever its flags.
     apart : bool
-        Whether workers of an engine may read and count systems, each by itself: records travel.
+        Whether workers of an engine may read and count each system by itself; its records can then
+        be sent between processes.
     shares : bool
-        Whether a problem that all records have is reported once, for what they share.
+        Whether a problem of all records is reported once, about the data that they share.
     advise : bool
-        Whether measures give their advice where nobody asked for them.
+        Whether measures give their advice although nobody asked for them.
     unjudged : callable
-        A study that may lack what participants do not have, as a whole one; from the study and
-        the file with what has to be there.
+        Function that completes a study without what participants lack, such as the reference, from
+        the study and the file with what has to be there.
     checks : callable
-        All checks of a source, from it, the reader, the study and the file with what has to be
-        there; whether it can be read, by default.
+        Function that returns all checks of a source, from the source, the reader, the study and the
+        file with what has to be there. Default: whether the source can be read.
     page : str
-        Where its `Page` is: `module:NAME`; imported when a page is drawn.
+        Place of its `Page`, `module:NAME`; imported when a page is drawn.
     layout : str
-        Where the `Layout` of its tables on the terminal is: `module:NAME`.
+        Place of the `Layout` of its tables on the terminal, `module:NAME`.
     """
 
     check: Callable[["Study"], None]

@@ -159,22 +159,22 @@ def study_of(
     compare: bool = False,
     own: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> "Study":
-    """The study that the options of a verb make, laid over that of a file.
+    """The study made from the options of a verb, over that of a file.
 
     Parameters
     ----------
     systems : mapping of str to str
-        Files by the names of the systems.
+        Files by system name.
     given : mapping of Declared to object
-        What was given; nothing else.
+        Values of the options that were given.
     references, measures, also, subsets, worst
-        As a study has them.
+        Attributes of the study.
     config : str, optional
-        File of the study below.
+        File of the study to start from.
     compare : bool
         Whether later systems are compared with the first.
     own : mapping of str to mapping, optional
-        Further keys by the table of the task.
+        Further keys of the task's own table, by table.
     """
     from truecost.study.config import Study
 

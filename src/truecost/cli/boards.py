@@ -7,7 +7,7 @@ from dataclasses import replace
 from truecost.cli.tables import Columns, values
 from truecost.core.digits import figures, scale_of, uncertain
 from truecost.core.flags import marks
-from truecost.core.results import Standing
+from truecost.core.standing import Standing
 from truecost.study import Outcome
 
 

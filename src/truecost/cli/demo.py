@@ -69,7 +69,7 @@ def demo(
     list_
         List all demos.
     files_only
-        Only copy the files here, or into the folder of --output, and print the command.
+        Copy the files here, or into the folder of --output, and print the command.
     """
     if output.config is not None:
         raise UsageError("demo has a study of its own: leave out --config")

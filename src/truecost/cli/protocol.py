@@ -172,7 +172,7 @@ def _format(output: SplitFile, samples: str) -> str:
 
 def _show_split(screen: "Screen", found: "Split") -> None:
     """The sets, the levels that are furthest from their shares, and what that comes to."""
-    from truecost.protocol.dealing import balance_sentences
+    from truecost.protocol.notes import balance_sentences
 
     shown = {c: b for c, b in found.balances.items() if not c.startswith("inner_")}
     made = (

@@ -241,6 +241,8 @@ def report(
                 screen.say(f"{part.title or 'application'}: {said}")
         if said := hours_of(outcome.estimates):
             screen.say(f"hours: {said}")
+        if said := _inconclusive(outcome):
+            screen.say(f"inconclusive: {said}")
     advised = layout.told(outcome)  # a result: it stands in JSON too
     if advised and not output.json:
         screen.tell(advised)
@@ -253,6 +255,20 @@ def report(
     if target is not None:
         screen.say(f"report: {target / 'report.html'}")
     return code
+
+
+def _inconclusive(outcome: "Outcome") -> str:
+    """What would decide the only comparison by the first measure, if it is not decided."""
+    from truecost.core.results import verdict_of
+
+    rows = [c.difference for c in outcome.comparisons]
+    whole = [r for r in rows if "subset" not in r.dims and r.label == rows[0].label]
+    if len(whole) != 1 or verdict_of(whole[0]) != "inconclusive":
+        return ""
+    from truecost.gates import more_units
+
+    said = more_units(whole[0])
+    return said[:1].lower() + said[1:]
 
 
 def _judged(outcome: "Outcome", screen: "Screen") -> int:

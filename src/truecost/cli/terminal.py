@@ -15,7 +15,7 @@ from truecost.cli.options import Output
 from truecost.cli.tables import ABOVE, Columns, dim_cells, dims_shown, layout_of, parts_of, values
 from truecost.core.digits import figure, figures, scale_of, uncertain
 from truecost.core.flags import marks
-from truecost.core.results import Comparison, Row
+from truecost.core.results import Comparison, Row, verdict_word
 from truecost.errors import UsageError, counted, message, visible
 from truecost.names import STANDARD_INPUT
 from truecost.study import Outcome, Problem
@@ -264,7 +264,7 @@ def _pairs(comparisons: Sequence[Comparison]) -> Columns:
 def _verdict(found: Comparison) -> str:
     """The verdict of a comparison, and whether it holds alone."""
     alone = marks([f for f in found.difference.flags if f == "alone"])
-    return ", ".join((found.verdict, *alone))
+    return ", ".join((verdict_word(found.difference), *alone))
 
 
 def plan_table(rows: Sequence[Mapping[str, Any]]) -> list[Columns]:

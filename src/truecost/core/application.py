@@ -268,7 +268,7 @@ RANGE = f", from {SMALLEST:g} to {1 / SMALLEST:g}"
 
 
 def _in_range(number: float) -> bool:
-    """Whether a prior or a cost is 0, or neither too small nor too large to count with."""
+    """Whether a prior or a cost is 0, or of a size that floats can be computed with."""
     return number == 0 or SMALLEST <= abs(number) <= 1 / SMALLEST
 
 

@@ -1,9 +1,10 @@
-"""The scope of a method's figure, and the verdicts that single runs would have given.
+"""The scope of the figure of a method, and the verdicts that single runs would have given.
 
-An experimenter who trains each method once compares two systems, and takes the interval of that
-test for an interval of the methods. Over all pairs of a run of one and a run of the other (of one
-training set, where both methods were trained on the same ones), this counts how often that interval
-alone would have decided, and for whom: pairs that decide against each other cannot both be right.
+An experimenter who trains each of two methods once compares two systems, and may take the interval
+of that test for one of the methods. This module counts how often that interval alone would have
+decided, and for which method, over all pairs of a run of one method and a run of the other (of one
+training set, where both methods were trained on the same sets). Pairs with opposite verdicts cannot
+both be right.
 """
 
 import msgspec
@@ -21,7 +22,7 @@ from truecost.errors import counted
 def shared_data(*methods: MethodEstimate) -> str:
     """The training data that the runs of each method share, in words; empty if not known.
 
-    Where anything but a seed tells runs apart, the training data may be what varies.
+    Where runs differ in more than the seed, their training data may differ.
     """
     if any(m.runs.sets in m.runs.varied for m in methods):
         return "the list that training sets are drawn from"
@@ -56,12 +57,30 @@ def scope(found: MethodEstimate, estimator: Estimator = "mean") -> str:
 
 
 class SingleRuns(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="single runs"):
-    """Verdicts of pairs of single runs, for one measure.
+    """Numbers of verdicts that comparisons of single runs of two methods would give, for one
+    measure.
 
-    Of `pairs` of a run of one method with a run of the other (both of one level of the column
-    `within`, a training set, where there is one), `better`, `worse` and `inconclusive` say how many
-    intervals of the difference, at `level`, say that `system` is better, that it is worse, and how
-    many hold 0 (or too few replicates are defined).
+    Attributes
+    ----------
+    system, against : str
+        Names of the two methods.
+    measure : str
+        Name of the measure.
+    dims : dict of str to str
+        Further description of the values, such as their application.
+    within : str
+        Column of training sets, if both methods were trained on the same sets; only runs of the
+        same set are paired. Empty otherwise.
+    pairs : int
+        Number of pairs: a run of ``system`` and a run of ``against``.
+    better, worse : int
+        Pairs in which the interval of the difference is entirely on the side where ``system`` is
+        better, or worse.
+    inconclusive : int
+        All other pairs: the interval contains 0 or does not contain the difference itself, or too
+        few replicates are defined.
+    level : float
+        Confidence level of the intervals.
     """
 
     system: str
@@ -77,11 +96,18 @@ class SingleRuns(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
 
 
 def single_runs(system: MethodEstimate, baseline: MethodEstimate) -> SingleRuns:
-    """The paired interval of x_i - y_j for every run i of one and j of the other, as `compare`
-    makes it.
+    """Compare every run of one method with every run of another, as if each method had been trained
+    once.
 
-    A replicate weighs the test units of both alike, as in any comparison of two systems; nothing in
-    it tells of seeds or training sets.
+    The interval of each pair is that of :func:`truecost.compare`: both runs are scored on the same
+    test units, so the interval contains the variation of the test but not the variation of seeds
+    and training sets. Contradicting verdicts of different pairs show how misleading one training
+    can be.
+
+    Parameters
+    ----------
+    system, baseline : MethodEstimate
+        Methods to compare.
 
     Examples
     --------
@@ -142,7 +168,7 @@ def single_runs(system: MethodEstimate, baseline: MethodEstimate) -> SingleRuns:
 
 
 def _paired(member: Estimate, others: npt.NDArray[np.object_], drawn: Floats) -> Floats:
-    """Ends of the difference of a run and each of others; NaN where there is none: (2, others)."""
+    """Ends of the difference of a run and each of others, (2, others); NaN for a missing end."""
     found = [
         paired_ends("difference", member, other, member.point - other.point, row)[:2]
         for other, row in zip(others, drawn, strict=True)

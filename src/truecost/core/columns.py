@@ -1,7 +1,7 @@
-"""The mean of a column of numbers: a metric that each trial or item has already.
+"""The mean of a column of numbers: a metric that each trial or item already has.
 
-`column NAME` is a tally of `n` and `value`. Which values of a column are better is never guessed:
-the user says it (`Scoring.directions`).
+`column NAME` is a tally of `n` and `value`. The user states which values of a column are better
+(`Scoring.directions`); this is never guessed.
 """
 
 from collections.abc import Mapping
@@ -41,9 +41,9 @@ def mean(totals: Totals, _: Application, column: str) -> Result:
 def finished(
     measure: Measure, values: Floats, directions: Mapping[str, Direction], *, weighted: bool
 ) -> Measure:
-    """A mean with its direction, its part of the evidence and the interval that suits its values.
+    """A mean with its direction, its part of the evidence, and the interval that suits its values.
 
-    UsageError where nothing says which values are better.
+    UsageError where the direction is not stated.
     """
     column = str(measure.parameter)
     direction = directions.get(column, directions.get(""))
@@ -73,8 +73,8 @@ def _ones_and_zeros(values: Floats) -> bool:
 
 
 def sums_of(values: Floats) -> dict[str, Array]:
-    """The statistics of a column, of each row; zeros and ones are whole numbers, whose sums are
-    exact counts.
+    """The statistics of each row of a column; zeros and ones become whole numbers, whose sums are
+    exact.
     """
     plain = values.astype(np.int64) if _ones_and_zeros(values) else values
     return {"n": np.ones(len(values), np.int64), "value": plain}

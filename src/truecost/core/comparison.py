@@ -26,10 +26,10 @@ ON_BOTH_SIDES = "no ratio: the baseline has replicates on both sides of 0"
 
 
 class Paired(NamedTuple):
-    """Ends of a paired difference or ratio, and why one is missing.
+    """Ends of a paired difference or ratio, with the reason for a missing end.
 
-    `carrying` is given where two intervals were combined: the effective units that carry the
-    difference, or the units if they are fewer than 20.
+    `carrying`: where two intervals were combined, the effective number of units in which the
+    systems differ, or the number of units if they are fewer than 20.
     """
 
     lower: float | None
@@ -77,7 +77,7 @@ def compare(system: Estimate, baseline: Estimate) -> Comparison:
 
 
 def refuse_apart(one: Estimate, other: Estimate, fault: str) -> None:
-    """Refuse estimates that were not made on the same trials in the same way: InputError."""
+    """Refuse estimates of different trials, or made in different ways: InputError."""
     for name in SHARED:
         a, b = (getattr(e, name, None) or e.dims.get(name) for e in (one, other))
         if a != b:
@@ -91,10 +91,10 @@ def derived(
     kind: Literal["difference", "ratio"], operation: Any, system: Estimate, baseline: Estimate
 ) -> Estimate:
     """System against baseline by an operation (`difference` or `numpy.divide`), for the point and
-    every replicate; what is not finite is undefined.
+    every replicate; infinite results are undefined.
 
-    Replicates correspond: `compare` checks it, other callers must. The result has the dims, factors
-    and units of `system`, and the flags of both but for `no_spread`.
+    Replicates must correspond: `compare` checks this, other callers must. The result has the dims,
+    factors and units of `system`, and the flags of both except `no_spread`.
     """
 
     def both(a: Any, b: Any) -> Floats:
@@ -158,8 +158,8 @@ def derived(
 
 
 def paired(system: Estimate, baseline: Estimate, both: Any) -> tuple[LeftOut, ...]:
-    """The result of an operation on both, without each unit in turn; a factor that only one of them
-    has leaves the other as it is.
+    """The result of an operation on both systems, without each unit in turn. Leaving out a unit of
+    a factor that one system lacks leaves that system unchanged.
     """
     found = []
     theirs = {one.factor: one for one in baseline.left_out}
@@ -231,8 +231,8 @@ def paired_ends(
 def _hidden_by_width(
     found: Paired, point: float, replicates: Floats, system: Estimate
 ) -> dict[str, float]:
-    """What is counted where two intervals were combined and hold 0, but the paired percentiles do
-    not: the units that carry the difference, and those percentiles; empty otherwise.
+    """Counts that explain a combined interval that includes 0 although the paired percentiles
+    exclude it: the units in which the systems differ, and the paired percentiles; otherwise empty.
     """
     if found.carrying is None or found.lower is None or found.upper is None:
         return {}
@@ -243,10 +243,11 @@ def _hidden_by_width(
 
 
 def _class_differences(system: Estimate, baseline: Estimate) -> list[tuple[float, Limits]]:
-    """The difference of each rate that both add up, with what it weighs and what carries it.
+    """The difference of each rate that both figures add up, with its weight and the units that
+    carry it.
 
-    By t limits where enough units carry it, by MOVER-R otherwise: a class in which the two never
-    differ tells as little of their difference as its errors do.
+    The limits are t limits where enough units carry the difference, and MOVER-R otherwise: a class
+    in which the systems never differ is no better known than its errors.
     """
     ours, theirs = system.support, baseline.support
     if ours is None or theirs is None or not ours.weights or ours.weights != theirs.weights:
@@ -267,12 +268,12 @@ def _class_differences(system: Estimate, baseline: Estimate) -> list[tuple[float
 
 
 def _left_out_differences(one: Sequence[LeftOut], other: Sequence[LeftOut]) -> tuple[LeftOut, ...]:
-    """Differences of two rates without each unit."""
+    """Differences of two rates, without each unit in turn."""
     return tuple(replace(a, made=a.values - b.values) for a, b in zip(one, other, strict=True))
 
 
 def _are_one_system(system: Estimate, baseline: Estimate) -> bool:
-    """Whether both vary and were made of the same counts: the two are one system."""
+    """Whether both replicates vary and come from the same counts: the two are one system."""
     return (
         system.point == baseline.point
         and bool(system.counted)
@@ -293,7 +294,7 @@ def _limits(estimate: Estimate) -> Limits | None:
 
 
 def _finite(operation: Any, a: Any, b: Any) -> Floats:
-    """What an operation gives of two figures; NaN where it, or one of them, is not finite."""
+    """The result of an operation on two figures; NaN where a figure or the result is not finite."""
     with np.errstate(divide="ignore", invalid="ignore"):
         left, right = np.asarray(a, np.float64), np.asarray(b, np.float64)
         found = operation(left, right)

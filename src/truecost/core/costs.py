@@ -1,10 +1,10 @@
 """The total cost of a system in one currency: prices times measured amounts, and their sum.
 
-A task says once how much of everything there is (`Spent`); `cost_measures` makes its measures of
-that: `total_cost`, and what each kind of amount costs (`PARTS_OF`). Of two systems `break_evens`
-finds the prices at which they cost the same. Amounts are totals by unit, so that intervals come
-from the replicates as those of any other measure do; what was measured once for a whole run
-(memory, say) is a tally without units (`Tally.constant`).
+A task states its amounts (`Spent`); `cost_measures` makes the measures: `total_cost`, and the cost
+of each kind of amount (`PARTS_OF`). `break_evens` returns the prices at which two systems cost the
+same. Amounts are totals by unit, so that intervals come from replicates like those of any measure;
+an amount that was measured once for a whole run (memory, say) is a tally without units
+(`Tally.constant`).
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -67,15 +67,16 @@ Amounts = Mapping[str, Array | float]
 
 @dataclass(frozen=True)
 class Spent:
-    """How much there is of what has a price: errors by number, time in hours, memory in GB-hours.
+    """Priced amounts: numbers of errors, hours of time, GB-hours of memory.
 
     Attributes
     ----------
     made : mapping of str to ndarray of float64, shape (replicates,)
-        Of the system, by key of the price.
+        Amounts of the system, by key of the price.
     reject_all, by_hand : mapping of str to ndarray, optional
-        Of the two naive baselines: nobody asks and everything is rejected (or left as it was
-        before anybody helped), and a person does everything; None where it is not known.
+        Amounts of the two naive baselines; None where they are not known. `reject_all`: nobody
+        asks, and everything is rejected, or stays as it was before anybody helped. `by_hand`: a
+        person does everything.
     """
 
     made: Amounts
@@ -87,7 +88,7 @@ Spending = Callable[..., Spent]  # from totals, application, and what else measu
 
 
 def cost_of(prices: Prices, amounts: Amounts, keys: Sequence[str] = ()) -> Any:
-    """Sum of price times amount over the prices that were given, or over some of them."""
+    """Sum of price times amount over all given prices, or over some of them."""
     given = prices.amounts
     if given.keys().isdisjoint(keys or given):
         return np.float64(np.nan)  # nothing of it has a price
@@ -96,7 +97,7 @@ def cost_of(prices: Prices, amounts: Amounts, keys: Sequence[str] = ()) -> Any:
 
 
 def _total(totals: Totals, application: Application, *, spending: Spending, **how: Any) -> Told:
-    """The cost of everything, and the cheaper of the naive baselines; both stand beside it."""
+    """The total cost, and that of each naive baseline beside it; `naive` is the cheaper one."""
     spent, prices = spending(totals, application, **how), application.prices
     named = {"reject_all": spent.reject_all, "by_hand": spent.by_hand}
     if "person" not in prices.amounts:
@@ -116,7 +117,7 @@ def _total(totals: Totals, application: Application, *, spending: Spending, **ho
 def _part(
     totals: Totals, application: Application, *, spending: Spending, keys: Sequence[str], **how: Any
 ) -> Result:
-    """What one part of it costs."""
+    """The cost of one kind of amount."""
     found = cost_of(application.prices, spending(totals, application, **how).made, keys)
     return np.broadcast_to(found, (totals.block.count,)), NONE
 
@@ -150,18 +151,19 @@ def cost_measures(
     source: str = "prices of the user",
     intervals: Mapping[str, Rule] | None = None,
 ) -> tuple[Measure, ...]:
-    """The measures of a task in a currency.
+    """The cost measures of a task, in a currency.
 
     Parameters
     ----------
     spending : callable
-        From totals, application and what else the measures of the task take to `Spent`.
+        Function that returns a `Spent`, from totals, application and the further arguments that the
+        measures of the task take.
     parts : tuple of str
-        Evidence that it reads.
+        Names of the evidence that the measures read.
     prices : sequence of str
-        The prices that the task has.
+        Keys of the prices that the task has.
     intervals : mapping of str to Rule, optional
-        Rules of single measures; that of a positive smooth figure otherwise.
+        Interval rules by measure name. Default: the rule of a positive smooth figure.
     """
     functions: dict[str, Any] = {"total_cost": partial(_total, spending=spending)}
     for name, keys in PARTS_OF.items():
@@ -188,7 +190,7 @@ def cost_measures(
 
 
 def took(totals: Totals) -> dict[str, Array]:
-    """The amounts measured once for a whole run, from the tally `TOOK`: hours, and GB-hours."""
+    """The hours and GB-hours that were measured once for a whole run, from the tally `TOOK`."""
     if TOOK not in totals.evidence.parts:
         return {}
     tally: Any = totals.evidence.parts[TOOK]
@@ -196,8 +198,8 @@ def took(totals: Totals) -> dict[str, Array]:
 
 
 def asked_costs(prices: Prices) -> tuple[str, ...]:
-    """The measures that are shown where prices are given and nothing is asked for: the whole, and
-    what it is made of where that is several things.
+    """The measures that are shown by default where prices are given: the total cost, and its parts
+    where there are several.
     """
     given = prices.amounts
     some = [name for name, keys in PARTS_OF.items() if any(given.get(key) for key in keys)]
@@ -207,9 +209,9 @@ def asked_costs(prices: Prices) -> tuple[str, ...]:
 def refuse_unpriced(
     measures: Sequence[Measure], prices: Prices, name: str, errors: Sequence[str]
 ) -> None:
-    """Refuse a total cost that leaves out the errors there are: UsageError.
+    """Refuse a total cost without prices of the errors that occur: UsageError.
 
-    `errors`: the prices that those of a system have, `miss` and `false_alarm` or `error`.
+    `errors`: keys of the prices of errors: `miss` and `false_alarm`, or `error`.
     """
     if not any(m.name == "total_cost" for m in measures):
         return
@@ -233,7 +235,7 @@ def _have(keys: Sequence[str]) -> str:
 
 
 def no_record(key: str, where: str) -> str:
-    """Why nothing is known of a resource (`gpu`, say), and how to get a record of it."""
+    """A message: why the use of a resource (`gpu`, say) is not known, and how to record it."""
     if key == "gpu":
         return (
             f"no record has it: add gpu_s (seconds of GPU) to a record of truecost resources, "
@@ -249,7 +251,7 @@ OF_SYSTEM = "resources of the system in a study"
 
 
 def unlogged(key: str) -> str:
-    """Why event logs have no computing time, `cpu` or `gpu`, and how to get it there."""
+    """A message: why event logs have no computing time, `cpu` or `gpu`, and how to log it."""
     live = " (record_cpu = true in a live run)" if key == "cpu" else ""
     record = "records of truecost resources" if key == "cpu" else "a record with gpu_s"
     return (
@@ -261,9 +263,9 @@ def unlogged(key: str) -> str:
 def refuse_unmeasured(
     measures: Sequence[Measure], prices: Prices, name: str, lacking: Mapping[str, str]
 ) -> None:
-    """Refuse a price of what was not measured, which would cost nothing: UsageError.
+    """Refuse a price of an amount that was not measured, which would cost nothing: UsageError.
 
-    `lacking`: by key of a price, what lacks it and how to get it.
+    `lacking`: by key of a price, the missing amount and how to measure it.
     """
     if not any(m.name in COSTS or m.name == "imlm_money" for m in measures):
         return
@@ -278,8 +280,8 @@ def refuse_unmeasured(
 def without_shared(
     measures: Sequence[Measure], prices: Prices, once: Sequence[str] = ONCE
 ) -> list[Measure]:
-    """The measures of a subset: undefined, with the reason, where they add up what was measured
-    once for the whole (`once`), of which nobody knows its share.
+    """The measures of a subset. Those that add up amounts measured once for the whole (`once`) are
+    undefined, with the reason: the share of the subset is not known.
     """
     shared = [key for key in once if key in prices.amounts]
     said = f"{' and '.join(map(_noun, shared))} of the whole: the share of a subset is not known"
@@ -291,12 +293,12 @@ def without_shared(
 
 
 def _noun(key: str) -> str:
-    """What has a price by the hour: `the person's time`, `CPU`."""
+    """The noun for a resource with a price by the hour: `the person's time`, `CPU`."""
     return {"person": "the person's time", "cpu": "CPU", "gpu": "GPU"}.get(key, key)
 
 
 def _unknown(totals: Totals, _: Application, **_how: Any) -> Result:
-    """A figure that nobody knows."""
+    """An undefined figure."""
     return np.full(totals.block.count, np.nan), NONE
 
 
@@ -307,7 +309,7 @@ NOT_BY_HAND = (
 
 
 def without_hand(row: Estimate) -> Estimate:
-    """A row that says so where nobody knows what a person takes who does everything."""
+    """A row, with a reason where the cost of a person who does everything is not known."""
     asked = row.measure == "total_cost" and "person" in row.parameters.get("prices", {})
     if not asked or row.value is None or row.reason or "by_hand" in row.counts:
         return row
@@ -317,7 +319,7 @@ def without_hand(row: Estimate) -> Estimate:
 def break_evens(pairs: Iterable[tuple[Estimate, Estimate]]) -> Iterator[Estimate]:
     """The prices at which a system and a baseline cost the same, from their rows side by side.
 
-    One for each total cost and each price that is told apart (`BREAK_EVEN`).
+    There is a price for each total cost and each kind of amount with its own key (`BREAK_EVEN`).
     """
     known = {(a.measure, *sorted(a.dims.items() & b.dims.items())): (a, b) for a, b in pairs}
     for (measure, *dims), wholes in known.items():
@@ -331,10 +333,10 @@ Pair = tuple[Estimate, Estimate]  # of a system and its baseline
 
 
 def break_even(name: str, price: float, wholes: Pair, parts: Pair) -> Estimate:
-    """The price p at which the difference of the wholes, rest + p amount, is 0.
+    """The price p at which the difference of the total costs, rest + p amount, is 0.
 
-    A replicate in which the other system has more of it turns the other way: it counts as beyond
-    both ends, so that they hold the prices at which the replicates are inconclusive.
+    A replicate in which the amounts differ in the other direction counts as beyond both ends: the
+    interval then includes the prices at which the replicates are inconclusive.
     """
     row, baseline = wholes
     amount = parts[0].replicates - parts[1].replicates
@@ -373,13 +375,15 @@ def break_even(name: str, price: float, wholes: Pair, parts: Pair) -> Estimate:
 
 
 def _turning(price: float, whole: Any, part: Any) -> Any:
-    """The price at which a difference is 0 that is `whole` at a price of which it has `part`."""
+    """The price at which a difference is 0, from `whole`, the difference at the present price, and
+    `part`, its part with this price.
+    """
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(price * (1 - np.divide(whole, part)), np.float64)[()]
 
 
 def _never(name: str, point: float, wholes: Pair, parts: Pair) -> str | None:
-    """Why there is no price at which the decision turns; None where there is one."""
+    """The reason why no price makes the costs equal; None where one does."""
     of = AN[BREAK_EVEN[name][0]]
     if parts[0].point == parts[1].point:
         return f"undefined: both have the same amount of it, whatever {of} costs"

@@ -1,6 +1,4 @@
-"""How figures are written: values and their intervals as readers see them in tables, on pages, in
-pictures and messages.
-"""
+"""The text of figures: values and intervals in tables, on pages, in pictures and messages."""
 
 import math
 import unicodedata
@@ -22,25 +20,25 @@ SIGN = {"%": "%", "pp": " pp"}  # of shares
 
 
 def factor_of(scale: Scale) -> int:
-    """By how much a figure is larger as readers see it."""
+    """The factor from a stored figure to a shown one: 100 for percent."""
     return 100 if scale in SIGN else 1
 
 
 def sign_of(scale: Scale) -> str:
-    """The sign that stands behind a figure."""
+    """The sign behind a shown figure."""
     return SIGN.get(scale, scale)
 
 
 def percent(share: float) -> str:
-    """A share in percent, with all the digits that it was given: 95%, 99.5%."""
+    """A share in percent, with all of its digits: 95%, 99.5%."""
     return f"{100 * share:.10g}%"
 
 
 def figure(value: float | None, scale: Scale = "") -> str:
-    """A number with four significant digits; near 1 with as many as tell it from 1.
+    """A number with four significant digits; near 1 with enough digits to differ from 1.
 
-    The scale "%" is that of a share that is shown in percent, "pp" of a difference of such, in
-    percentage points; any other one stands behind the figure as it is.
+    The scale "%" stands for a share in percent, "pp" for a difference of shares in percentage
+    points; any other scale is written behind the figure.
 
     Examples
     --------
@@ -80,7 +78,9 @@ def between(lower: float | None, upper: float | None, scale: Scale = "") -> str:
 
 
 def bracketed(lower: str, upper: str, scale: Scale) -> str:
-    """Two ends in brackets; percentage points and currencies are named once, behind them."""
+    """Two ends in brackets; their unit, percentage points or a currency, is written once behind
+    them.
+    """
     if scale in ("", "%"):
         return f"[{lower}, {upper}]"
     sign = sign_of(scale)
@@ -100,9 +100,10 @@ def precision(
 ) -> int | None:
     """Decimal places that show two significant digits of half the width of an interval.
 
-    Of one that is open at one side the distance of the other end from the value counts. More places
-    where an end would else look like `apart`, which it is not: the limit of a gate, no difference.
-    None where nothing is known of the uncertainty, or it is none, and for figures of ten millions.
+    For an interval with one open end, the distance of the other end from the value is used. There
+    are more places where an end would otherwise look like `apart` (the limit of a gate, or no
+    difference) without being equal to it. None where the uncertainty is not known or 0, and for
+    figures of ten millions.
     """
     factor = factor_of(scale)
     ends = [factor * n for n in (lower, upper) if n is not None and math.isfinite(n)]
@@ -127,8 +128,8 @@ def precision(
 def rounded(
     value: float | None, places: int | None, scale: Scale = "", *, sign: bool = False
 ) -> str:
-    """A number with so many decimal places, zeros at its end too; with four digits where nothing
-    says how many (`precision`). `sign`: whether a number above 0 has a plus.
+    """A number with the given decimal places, trailing zeros included; with four digits where
+    `places` is None. `sign`: whether a number above 0 has a plus.
     """
     if value is not None and math.isinf(value):
         return "infinite" if value > 0 else "-infinite"
@@ -157,9 +158,9 @@ def uncertain(
     sign: bool = False,
     apart: float | None = None,
 ) -> tuple[str, str]:
-    """A value and its interval with two significant digits of half the width of the interval.
+    """A value and its interval, with two significant digits of half the width of the interval.
 
-    Without an interval four digits. `sign`, `apart`: as in `rounded` and `precision`.
+    Without an interval the value has four digits. `sign`, `apart`: as in `rounded` and `precision`.
 
     Examples
     --------
@@ -177,7 +178,7 @@ def uncertain(
 
 
 def scale_of(shown_in: str, difference: bool = False) -> Scale:
-    """How readers see figures that are shown in percent, say, or differences between them.
+    """The scale on which figures, or differences between them, are shown.
 
     Examples
     --------
@@ -191,7 +192,7 @@ def scale_of(shown_in: str, difference: bool = False) -> Scale:
 
 
 def width(text: str) -> int:
-    """Columns that a text takes on a terminal: 2 for wide characters, 0 for marks above others."""
+    """Number of columns of a text on a terminal: 2 for wide characters, 0 for combining marks."""
     shown = (c for c in text if unicodedata.category(c) not in ("Mn", "Me", "Cf"))
     return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in shown)
 
@@ -218,20 +219,22 @@ def counted(number: float, noun: str) -> str:
 
 
 def items_of(rows: "Sequence[Row]") -> str:
-    """The items that some rows count, for the head of a column: trials, utterances, recordings."""
+    """The noun for the items that rows count, for the head of a column: trials, utterances,
+    recordings.
+    """
     found = {row.item for row in rows}
     return errors.plural(found.pop()) if len(found) == 1 else "items"
 
 
 def units_shown(row: "Row") -> str:
-    """The number of units; nothing where each item is a unit of its own and is counted already."""
+    """The number of units; empty where each item is a unit, as its number is shown already."""
     alone = row.item != "trial" and row.factors == (row.item,)
     return "" if alone else str(row.n_units)
 
 
 def dims_of(rows: "Sequence[Row]") -> tuple[str, ...]:
-    """The names of what some rows are about, in the order in which tables show them: those of
-    `names.DIMS` that any row has, then others in the order in which they come.
+    """The names of the dims of rows, in the order of tables: those of `names.DIMS` that any row
+    has, then others in order of appearance.
     """
     found = dict.fromkeys(name for row in rows for name in row.dims)
     known = [name for name in DIMS if name in found]
@@ -239,12 +242,14 @@ def dims_of(rows: "Sequence[Row]") -> tuple[str, ...]:
 
 
 def title_of(dims: Mapping[str, str]) -> str:
-    """The scope of rows in a few words: `collection far, application strict`."""
+    """The scope of rows in words: `collection far, application strict`."""
     return ", ".join(f"{key} {name}" for key, name in dims.items())
 
 
 class Figures(Protocol):
-    """A value with its interval, and why one of them is missing: a row, or a verdict on one."""
+    """A value with its interval and the reason for a missing one: a row, or the verdict of a gate
+    on one.
+    """
 
     @property
     def value(self) -> float | None: ...  # noqa: D102
@@ -259,8 +264,9 @@ class Figures(Protocol):
 
 
 def figures(row: Figures) -> tuple[str, str]:
-    """The value and the interval of a row as readers see them, with two significant digits of its
-    half-width; infinite where they are, four digits without an interval, empty without any end.
+    """The value and the interval of a row as text, with two significant digits of half the width.
+    Infinite ends are shown; without an interval the value has four digits, and the interval is
+    empty.
     """
     endless = row.value is None and (row.reason or "").startswith("infinite")
     value = math.inf if endless else row.value
@@ -275,15 +281,15 @@ def figures(row: Figures) -> tuple[str, str]:
 
 
 def shown_value(row: Figures, value: float | None) -> str:
-    """A number that stands beside the figures of a row, with as many digits as these have."""
+    """A number beside the figures of a row, with as many decimal places as these."""
     sign, apart = _manner(row)
     places = precision(row.value, row.lower, row.upper, row.scale, apart=apart)
     return rounded(value, places, row.scale, sign=sign)
 
 
 def shown_naive(row: "Row") -> str:
-    """The naive baseline's value, with no more digits than that of the row and no zeros at its end;
-    empty where there is none.
+    """The naive baseline's value, with at most as many decimal places as its row, without trailing
+    zeros; empty without one.
     """
     if row.naive is None:
         return ""
@@ -296,7 +302,7 @@ def shown_naive(row: "Row") -> str:
 
 
 def _manner(row: Figures) -> tuple[bool, float | None]:
-    """Whether a value above 0 has a plus, and what its interval is told apart from: of a row or a
-    verdict; nothing of what is a value only.
+    """The arguments `sign` and `apart` for a row or a verdict: whether a value above 0 has a plus,
+    and the value that its interval is compared with; none for a plain value.
     """
     return getattr(row, "signed", False), getattr(row, "apart", None)

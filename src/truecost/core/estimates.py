@@ -1,8 +1,7 @@
 """Estimates: a value with its interval, naive baseline, counts and signature.
 
-`estimate` runs measures over the replicates of a plan and over the data without single units. By
-default each measure has a rule that claims no more than the data can tell: `auto`
-(`truecost.core.intervals`).
+`estimate` computes measures over the replicates of a plan, and over the data without single units.
+By default the interval follows the rule of each measure (`auto`, see `truecost.core.intervals`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,7 +30,7 @@ from truecost.version import __version__
 
 @dataclass(frozen=True)
 class Context:
-    """The facts about the evidence that a row should show.
+    """Facts about the evidence that each row shows.
 
     Attributes
     ----------
@@ -153,7 +152,7 @@ def estimate(
 
 @dataclass(frozen=True)
 class Setting:
-    """The facts that the rows of one run share."""
+    """The facts that the rows of one run have in common."""
 
     plan: Plan
     level: float
@@ -176,14 +175,14 @@ class Setting:
 
     @cached_property
     def resampling(self) -> str:
-        """The plan and the units that it draws: replicates can be paired when both are equal."""
+        """The plan and the units that it draws; replicates can be paired when both are equal."""
         names = [f"{name}:{factor.digest}" for name, factor in self.factors.items()]
         return "|".join([self.plan.describe(self.factors), *names])
 
     def row(
         self, measure: Measure, point: Values, drawn: Values, left: tuple[LeftOut, ...]
     ) -> Estimate:
-        """One measure's point, replicates and leave-one-out values as an estimate."""
+        """The estimate of a measure, from its point, replicates and leave-one-out values."""
         value, naive = float(point.values[0]), float(point.naive[0])
         units = {n: f.count for n, f in self.factors.items() if n not in self.plan.hold}
         parameters = _parameters(measure, self.application)
@@ -245,14 +244,14 @@ class Setting:
     def _ends(
         self, measure: Measure, value: float, naive: float, drawn: Floats, left: tuple[LeftOut, ...]
     ) -> FoundInterval:
-        """Ends of the interval by the method asked for, and what they rest on."""
+        """Ends of the interval by the chosen method, with their basis."""
         if self.method == "auto" and np.isfinite(value) and left:
             return self.auto.ends(measure, value, left, drawn, naive)
         alone = left[0].values if self.method == "bca" and left else None
         return FoundInterval(*ends(drawn, self.level, self.method, value, alone, measure.undefined))
 
     def _no_interval(self, units: Mapping[str, int], replicates: int) -> str:
-        """Why there can be no interval; empty when there can."""
+        """The reason why there can be no interval; empty when there can."""
         if not units:
             return HELD
         if max(units.values()) < 2:
@@ -261,7 +260,7 @@ class Setting:
         return "no interval: one replicate shows no spread" if one else ""
 
     def _counts(self, measure: Measure) -> dict[str, float]:
-        """What the row rests on: the counts of the task, and those of the parts it reads."""
+        """The counts of a row: those of the task, and of the parts that the measure reads."""
         own = (self.context.part_counts.get(part, {}) for part in measure.parts)
         return {**self.context.counts, **{k: v for counts in own for k, v in counts.items()}}
 
@@ -280,8 +279,8 @@ class Setting:
 
 
 def _shown_in(measure: Measure, application: Application) -> str:
-    """How readers see the figures of a measure; of amounts of money with the name of the currency,
-    where it is known.
+    """The unit in which a measure is shown; for amounts of money the name of the currency, where it
+    is known.
     """
     if measure.shown_in != "currency":
         return measure.shown_in
@@ -290,15 +289,16 @@ def _shown_in(measure: Measure, application: Application) -> str:
 
 
 def _naive(found: Values) -> bool:
-    """Whether the system costs exactly what the naive one does, always: it decides as that does,
-    which is no lack of data. A cost of 0 may be: no error was seen.
+    """Whether the system costs exactly as much as the naive baseline in every replicate: it then
+    decides like the baseline, and no data are lacking. A cost of 0 may also mean that no error was
+    seen.
     """
     same = np.isclose(found.values, found.naive, rtol=1e-12, atol=0)  # but for rounding
     return bool((same & (found.values != 0)).all())
 
 
 def _extras(point: Values, drawn: Values) -> dict[str, float]:
-    """What a measure says beside its value: at the point, and on average over replicates."""
+    """A measure's further figures: at the point, and on average over replicates."""
     return {
         key: value
         for name, values in point.extras.items()
@@ -311,7 +311,7 @@ def _extras(point: Values, drawn: Values) -> dict[str, float]:
 
 
 def _parameters(measure: Measure, application: Application) -> dict[str, Any]:
-    """What of the application enters this measure, and its own parameter."""
+    """The parts of the application that enter this measure, and its own parameter."""
     said = application.describe()
     keep = {"preset"} if {"costs", "prior"} & {*measure.uses} else set()
     keep |= {"costs"} if "costs" in measure.uses else set()
@@ -324,7 +324,7 @@ def _parameters(measure: Measure, application: Application) -> dict[str, Any]:
 
 
 def _compact(value: Any) -> str:
-    """A parameter for the signature: no quotes, whole numbers without a point."""
+    """A parameter as text for the signature: without quotes, whole numbers without a point."""
     if isinstance(value, dict):
         return "{" + ",".join(f"{k}:{_compact(v)}" for k, v in value.items()) + "}"
     if isinstance(value, list | tuple):

@@ -1,5 +1,5 @@
-"""Factors: the ways in which trials are dependent, and their units; how the units of single
-replicates are drawn (`truecost.core.weights` asks for them block by block).
+"""Factors: the ways in which trials are dependent, and their units; the draw of units in replicates
+(used by `truecost.core.weights` block by block).
 """
 
 import hashlib
@@ -29,9 +29,9 @@ ONE_BY_ONE = 8  # labels of up to so many units: drawing unit by unit is five ti
 
 @dataclass(frozen=True, eq=False)
 class Coded:
-    """A column as its sorted distinct labels and the place of each row's label among them.
+    """A column as its sorted distinct labels and the index of each row's label.
 
-    Labels that no row has are allowed, as in a subset.
+    Labels without rows are allowed, as in a subset.
     """
 
     labels: Array
@@ -48,7 +48,7 @@ class Coded:
 
 
 def sizes_of(codes: Array, count: int) -> npt.NDArray[np.int64]:
-    """How often each code from 0 to count - 1 occurs; in pieces, as numpy makes 64-bit copies."""
+    """Number of rows of each code from 0 to count - 1, in pieces: numpy makes 64-bit copies."""
     found = np.zeros(count, np.int64)
     for start in range(0, len(codes), PIECE):
         found += np.bincount(codes[start : start + PIECE], minlength=count)
@@ -60,7 +60,7 @@ Column = npt.ArrayLike | Coded
 
 
 def encode_sides(columns: Sequence[Column]) -> tuple[Array, list[npt.NDArray[np.int32]]]:
-    """Sorted distinct values of columns of one population, and the codes of each column."""
+    """Sorted distinct values of several columns of one population, and the codes of each column."""
     coded = [column for column in columns if isinstance(column, Coded)]
     if len(coded) == len(columns) and all(one.labels is coded[0].labels for one in coded):
         there = np.zeros(len(coded[0].labels), np.bool_)
@@ -77,10 +77,10 @@ def encode_sides(columns: Sequence[Column]) -> tuple[Array, list[npt.NDArray[np.
 
 
 def coded_texts(texts: "pl.Series") -> Coded:
-    """A column of texts of polars, none of them null, as labels and codes.
+    """A column of polars texts without nulls, as labels and codes.
 
-    Where the first rows have few labels, all rows are coded by these, and only rows of other labels
-    are searched for more: one pass over the texts in place of two.
+    Where the first rows have few labels, all rows are coded by these, and only the others are
+    searched for more labels: one pass over the texts instead of two.
     """
     import polars as pl
 
@@ -243,14 +243,14 @@ class Factor:
 
 
 def _equal(one: Array | None, other: Array | None) -> bool:
-    """Whether both are left out, or both given and equal."""
+    """Whether both arrays are None, or both given and equal."""
     if one is None or other is None:
         return one is other
     return np.array_equal(one, other)
 
 
 def _refuse_ties(factor: Factor) -> None:
-    """Refuse ties that name no units."""
+    """Refuse ties that do not give a unit for each label."""
     tied = np.asarray(factor.tied)
     if factor.strata is not None or factor.sizes is not None:
         raise InputError(
@@ -265,7 +265,7 @@ def _refuse_ties(factor: Factor) -> None:
 
 
 def _refuse_sizes(sizes: Array, name: str, labels: int) -> None:
-    """Refuse sizes that are no numbers of units."""
+    """Refuse sizes that cannot be numbers of units."""
     if sizes.shape != (labels,) or sizes.dtype.kind not in "iu":
         raise InputError(
             f"sizes of factor {name!r} have shape {sizes.shape} and type {sizes.dtype}: one whole "
@@ -282,7 +282,7 @@ def _refuse_sizes(sizes: Array, name: str, labels: int) -> None:
 
 
 def refuse_divided(name: str, column: Column, codes: npt.NDArray[np.int32]) -> None:
-    """Refuse a unit that stands in two strata: it would be drawn twice."""
+    """Refuse a unit that occurs in two strata: it would be drawn twice."""
     labels, units = encode(column)
     pairs = np.unique(np.stack([units, codes], axis=1), axis=0)[:, 0]
     if len(pairs) > len(labels):
@@ -310,7 +310,7 @@ def draw_rows(rows: Counts, first: int, factor: Factor, plan: "Plan") -> None:
 def _draw_sized(
     rows: Counts, first: int, factor: Factor, plan: "Plan", k0: np.uint64, k1: np.uint64
 ) -> None:
-    """Fill `rows` where labels stand for several units."""
+    """Fill `rows` where labels represent several units."""
     from truecost.kernels import draws
     from truecost.kernels import sums as counts
 
@@ -365,13 +365,13 @@ def _draw_units(
 
 
 def cube_root_up(n: int) -> int:
-    """The least whole number whose cube is at least n (27 gives 3, 28 gives 4)."""
+    """Least whole number whose cube is at least n (27 gives 3, 28 gives 4)."""
     root = int(np.rint(np.cbrt(n)))
     return root if root**3 >= n else root + 1
 
 
 def _strata(factor: Factor) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Units ordered by stratum (empty when they stand so), and where each stratum starts."""
+    """Units by stratum (empty when in that order), and the first index of each stratum."""
     if factor.strata is None:
         return np.arange(0), np.array([0, len(factor)])
     if len(factor.strata) != len(factor):
@@ -392,6 +392,6 @@ def _key(seed: int, name: str) -> tuple[np.uint64, np.uint64]:
 
 
 def generator(*about: str) -> np.random.Generator:
-    """Draws that depend on what they are about, in words, and on nothing else."""
+    """A random generator that is keyed by the given words and nothing else."""
     key = hashlib.sha256("\x00".join(about).encode()).digest()[:16]
     return np.random.Generator(np.random.Philox(key=np.frombuffer(key, np.uint64)))

@@ -1,5 +1,5 @@
-"""Flags: the warnings of a row, with every wording of them in one place, `data/flags.toml`; what
-tables and warnings say of rows: what they assume, count, rest on, and what to do.
+"""Flags: the warnings of a row, all worded in one place, `data/flags.toml`; and the texts of tables
+and warnings about rows: assumptions, counts, missing intervals and advice.
 """
 
 import re
@@ -18,24 +18,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Flag:
-    """A flag of a row in the words of each reader.
+    """A warning of a row: its name, and its wording for each place where it is shown.
 
     Attributes
     ----------
     mark : str
-        In a table on a terminal; empty where the advice is enough.
+        Short text in a table on a terminal; empty where the advice suffices.
     advice : str
-        In `problems`: what it means and what to do.
+        Text in `problems`: the meaning, and what to do.
     caveat : str
-        Beside a value in a report; empty where it would not change how the value is read.
+        Text beside a value in a report; empty where the value is read the same way.
     warning : str
-        Beside the verdict of a gate; the mark when left out.
+        Text beside the verdict of a gate. Default: the mark.
     sides : str
-        The advice where a trial is a pair of an enrolment and a test, if that is another.
+        Advice where a trial is a pair of an enrolment and a test; empty where it is `advice`.
     weak : bool
-        Whether the value rests on so little that pictures draw it hollow.
+        Whether the value rests on too few data, so that pictures draw it hollow.
     rule : str
-        Id of the rule of `truecost.advice` that it belongs to, if any.
+        Id of the rule of `truecost.advice` that the flag belongs to; empty without one.
     """
 
     name: str
@@ -54,12 +54,14 @@ FLAGS = {flag["name"]: Flag(**flag) for flag in tomllib.loads(_TEXT)["flag"]}
 
 
 def raised(**found: bool) -> tuple[str, ...]:
-    """The names of the flags that hold, in the order given."""
+    """The names of the flags that are true, in the given order."""
     return tuple(FLAGS[name].name for name, holds in found.items() if FLAGS[name] and holds)
 
 
 def telling(names: Sequence[str]) -> tuple[str, ...]:
-    """The flags of a row to tell of: with few runs no interval is called conservative."""
+    """The flags of a row that are shown: with few runs, that an interval is conservative is left
+    out.
+    """
     return tuple(name for name in names if not (name == "crossed" and "few_runs" in names))
 
 
@@ -72,7 +74,7 @@ def marks(names: Sequence[str]) -> list[str]:
 
 
 def notes(names: Sequence[str]) -> list[str]:
-    """The same where no advice stands near, so that no flag is left out."""
+    """Marks of flags without advice nearby: a flag without a mark has its warning."""
     return [mark for name in telling(names) for mark in (marks([name]) or [warning_of(name)])]
 
 
@@ -85,7 +87,7 @@ def warning_of(name: str) -> str:
 
 
 def _share(rows: "Sequence[Row]") -> str:
-    """The prior that was taken from the data, where counts of trials tell it."""
+    """A text about the prior taken from the data, with its value where counts show it."""
     for row in rows:
         targets, others = (row.counts.get(k, 0.0) for k in ("targets", "nontargets"))
         if "subset" not in row.dims and targets and others and "|weighted|" not in row.signature:
@@ -94,7 +96,7 @@ def _share(rows: "Sequence[Row]") -> str:
 
 
 def assumed(rows: "Sequence[Row]") -> str:
-    """The prior and costs that the values rest on, in words; empty when nothing was assumed."""
+    """The prior and costs behind the values, in words; empty when nothing was assumed."""
     parameters: dict[str, object] = {}
     for row in rows:
         parameters |= {k: v for k, v in row.parameters.items() if k != "variant"}
@@ -149,10 +151,10 @@ FEW = 30  # trials that say more than their errors: 8 targets, however many of t
 
 
 def few_errors(row: "Row") -> str:
-    """How few errors the weak classes of a row have, and what their rates may be; empty if not
-    known.
+    """A text about the few errors of the weak classes of a row, and the largest rates that the data
+    allow; empty if not known.
 
-    `only 8 targets, the true rate of misses may be up to 31 %`; of several classes joined by ;.
+    `only 8 targets, the true rate of misses may be up to 31 %`; several classes are joined by ;.
     """
     if not row.rates or any(not kind.of for kind in row.rates):  # time is not counted
         return ""
@@ -172,12 +174,12 @@ HOUR = "hour"  # whose a rate is that counts events in time
 
 
 def fewest_of(kind: "Kind") -> float:
-    """Errors, or what is no error: what there are fewer of; of events in time their number."""
+    """The smaller number of errors and correct trials; for events in time the number of events."""
     return kind.errors if kind.of == HOUR else min(kind.errors, kind.trials - kind.errors)
 
 
 def _short_rate(kind: "Kind", rate: float) -> str:
-    """A rate that is known to two digits at most."""
+    """A rate with at most two significant digits."""
     return f"{rate:.2g} an hour" if kind.of == HOUR else f"{100 * rate:.2g} %"
 
 
@@ -225,8 +227,8 @@ def rows_name(rows: "Sequence[Row]") -> str:
 
 
 def without_interval(rows: "Sequence[Row]") -> list[str]:
-    """Why rows have no interval: a sentence for each reason, of rows with a value and without both
-    ends; `lone_subsets` says it of subsets of one unit.
+    """The reasons for missing intervals: a sentence for each reason, about rows with a value and
+    without both ends; subsets of one unit are left to `lone_subsets`.
 
     `auc (network) and 1 other row: no interval: the figure is at the end of its range ...`.
     """
@@ -242,8 +244,8 @@ def _lone(row: "Row") -> bool:
 
 
 def lone_subsets(lacking: "Sequence[Row]", rows: "Sequence[Row]") -> list[str]:
-    """That subsets have one unit, of the rows `lacking` an interval, or trials of one class, of all
-    rows, and what to do: a sentence for each.
+    """Sentences about subsets that have one unit (rows `lacking` an interval) or trials of one
+    class (all rows), with advice.
 
     `no interval: 40 subsets have only one speaker each, and an interval needs several units ...`.
     """
@@ -275,8 +277,8 @@ def _of_one_class(rows: "Sequence[Row]") -> list[str]:
 
 
 def detailed(flag: str, rows: "Sequence[Row]") -> str:
-    """The warning of a flag for the row that it concerns most, with the number of other rows that
-    have it; empty where the warning is the same for every row.
+    """The warning of a flag about the row that it concerns most, with the number of other rows with
+    this flag; empty where the warning is the same for every row.
     """
     if flag == "combined":
         return _combined(rows)
@@ -289,8 +291,8 @@ def detailed(flag: str, rows: "Sequence[Row]") -> str:
 
 
 def _combined(rows: "Sequence[Row]") -> str:
-    """How few units carry a difference, and its paired percentiles: of the row with the fewest,
-    whole data first.
+    """The warning about a difference that few units carry, with its paired percentiles: about the
+    row with the fewest such units, whole data first.
     """
     known = [row for row in rows if "carrying" in row.counts]
     if not known:

@@ -1,4 +1,4 @@
-"""Rates of sums over items, which measures of several tasks are made of."""
+"""Rates of sums over items, used by the measures of several tasks."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -16,12 +16,12 @@ Parts = Mapping[str, Mapping[str, Array]]  # statistics of items by part
 
 
 def of_sums(totals: Totals, part: str, errors: str, trials: str, weight: float = 1.0) -> list[Rate]:
-    """Errors over trials, both sums of statistics (joined by +) of one part without cells, as a
-    rate.
+    """A rate of errors over trials, both sums of statistics (joined by +) of one part without
+    cells.
 
-    For figures of items where there are no errors, or none without one unit; totals have weights of
-    one. None where the errors are more than the trials, or items have weights (how many trials they
-    amount to is not known).
+    For figures of items without errors, or without errors when one unit is left out; totals have
+    weights of 1. None where errors exceed trials, or where items have weights, as their number of
+    trials is then not known.
     """
     tally = totals.evidence.parts[part]
     seen = [sum(float(totals.sums(part, n)[0]) for n in s.split("+")) for s in (errors, trials)]
@@ -33,8 +33,8 @@ def of_sums(totals: Totals, part: str, errors: str, trials: str, weight: float =
 
 
 def over_reference(part: str, errors: str, more: str, **rule: Any) -> Rule:
-    """The rule of errors over what the reference holds of a part. Without errors a rate of that and
-    of what is too much (`more`), so that no item has more errors than trials.
+    """The rule of errors over the size of the reference in a part. Without errors it is a rate over
+    reference plus surplus (`more`), so that no item has more errors than trials.
     """
 
     def rates(totals: Totals, _: Application) -> list[Rate]:
@@ -46,8 +46,8 @@ def over_reference(part: str, errors: str, more: str, **rule: Any) -> Rule:
 
 
 def error_rule(part: str, errors: str, whole: str, most: float = math.inf) -> Rule:
-    """The rule of errors over what items hold of something, statistics joined by +; a rate of it
-    where there are none. `most` is the largest value that there can be.
+    """The rule of errors over the size of items, statistics joined by +; a rate where there are no
+    errors. `most`: largest possible value.
     """
     return Rule(
         rates=lambda totals, _: of_sums(totals, part, errors, whole),
@@ -68,17 +68,16 @@ def rate_measure(
     naive: float = math.nan,
     most: float = math.inf,
 ) -> Measure:
-    """A measure that divides sums of items: errors over what there is, in percent.
+    """A measure in percent that divides two sums over items: errors over items, say.
 
     Parameters
     ----------
     part : str
-        Which counts it reads.
+        Name of the tally that the measure reads.
     over : (str, str)
-        What is divided by what: statistics, joined by + where there are several.
+        Statistics above and below the line of the fraction; several names joined by + are added.
     naive, most : float
-        What an empty output gets, NaN where nothing is to be said of it; the largest value that
-        there can be.
+        Value of an empty output, NaN where there is no naive baseline; largest possible value.
     """
 
     def divided(totals: Totals, _: Application) -> Result:
@@ -99,13 +98,13 @@ def percentage(
     direction: Literal["lower", "higher"] = "lower",
     **more: Any,
 ) -> Measure:
-    """A measure of one part of items in percent, under the name of its function."""
+    """A measure in percent of one part of items, named like its function."""
     more |= {"uses": (), "shown_in": "percent", "interval": interval}
     return Measure(function.__name__, function, (part,), title, direction, source, **more)
 
 
 def ratio(totals: Totals, part: str, errors: str, whole: str) -> Floats:
-    """Errors over what there is, both sums of statistics (joined by +), in every replicate."""
+    """Errors over size, both sums of statistics (joined by +), in every replicate."""
     return share(*(_summed(totals, part, text.split("+")) for text in (errors, whole)))
 
 
@@ -116,7 +115,7 @@ def _summed(totals: Totals, part: str, statistics: Sequence[str]) -> Array:
 
 @dataclass(frozen=True)
 class _Each:
-    """Statistics of items in the place of sums: every item a replicate of its own."""
+    """Statistics of items instead of sums: every item is a replicate of its own."""
 
     parts: Parts
 
@@ -125,7 +124,7 @@ class _Each:
 
 
 def each(measure: Measure, parts: Parts) -> Floats:
-    """The value of a measure that asks for sums alone, for each row of statistics of items, or of
-    sums of units; float64 (N,), NaN where undefined.
+    """The value of a measure that uses sums only, for each row of statistics of items or sums of
+    units; float64 (N,), NaN where undefined.
     """
     return measure(cast("Totals", _Each(parts)), Application()).values

@@ -25,7 +25,8 @@ from truecost.core.comparison import compare, derived, paired
 from truecost.core.flags import raised
 from truecost.core.intervals.smooth import spread
 from truecost.core.measure import difference
-from truecost.core.results import MOST_UNDEFINED, Comparison, Estimate, Standing, verdict_of
+from truecost.core.results import MOST_UNDEFINED, Comparison, Estimate, verdict_of
+from truecost.core.standing import Standing
 from truecost.core.subsets import Bools, Floats, Ints, LeftOut
 from truecost.errors import UsageError
 
@@ -35,11 +36,11 @@ STILL = 1e-9  # an SE below this share of the difference is none
 
 @dataclass(frozen=True, eq=False)
 class Contrasts:
-    """Differences and how surely their spread is known; arrays of one shape.
+    """Differences with their uncertainty; arrays of one shape.
 
-    `value` is NaN when undefined, or undefined in more than 5 % of the replicates; `se` is 0 where
-    no unit changes the difference, and has `nu` degrees of freedom; `lift` is sqrt(n / (n - 1)) for
-    n units: what replicates vary too little by.
+    `value`: NaN when undefined, or undefined in more than 5 % of the replicates. `se`: standard
+    error, 0 where no unit changes the difference, with `nu` degrees of freedom. `lift`: sqrt(n / (n
+    - 1)) for n units, the factor by which replicates vary too little.
     """
 
     value: Floats
@@ -49,7 +50,7 @@ class Contrasts:
 
     @staticmethod
     def from_rows(found: Sequence[tuple[float, float, float, float]]) -> "Contrasts":
-        """From what `contrast` gives, one for each difference."""
+        """Contrasts from results of `contrast`, one for each difference."""
         columns = np.array(found, np.float64).reshape(-1, 4).T
         return Contrasts(*columns)
 
@@ -66,7 +67,7 @@ class Contrasts:
 
     @property
     def scores(self) -> Floats:
-        """|value| / SE, as the normal quantile that is as rare; 0 where there is none."""
+        """|value| / SE as the normal quantile of equal probability; 0 without a standard error."""
         from scipy.special import ndtri, stdtr
 
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -77,10 +78,10 @@ class Contrasts:
 def contrast(
     value: float, left: Sequence[LeftOut], replicates: Floats, units: int
 ) -> tuple[float, float, float, float]:
-    """A difference, its standard error, degrees of freedom and lift, as `Contrasts` has them.
+    """A difference, its standard error, degrees of freedom and lift, as in `Contrasts`.
 
-    `left` is the difference without single units of each resampled factor. Where there is none
-    (percentile intervals), or one is not finite, the replicates tell the standard error.
+    `left`: the difference without single units of each resampled factor. Without these values
+    (percentile intervals), or when one is not finite, the standard error is that of the replicates.
     """
     fewest = min([units, *map(_smallest_stratum, left)])
     lift = float(np.sqrt(fewest / (fewest - 1))) if fewest > 1 else 1.0
@@ -95,7 +96,9 @@ def contrast(
 
 
 def _smallest_stratum(left: LeftOut) -> int:
-    """Units of the smallest stratum: that is where replicates vary most too little."""
+    """Number of units of the smallest stratum, where replicates vary too little by the largest
+    factor.
+    """
     if left.strata is None:
         return left.units
     held = np.bincount(left.strata, left.copies)
@@ -184,7 +187,7 @@ def marked(comparisons: Sequence[Comparison]) -> list[Comparison]:
 
 
 def _hold_together(rows: Sequence[Estimate]) -> Bools:
-    """Which differences hold together; one alone does."""
+    """Differences that hold together (bool); a single difference holds."""
     if len(rows) == 1:
         return np.ones(1, bool)
     family = Contrasts.from_rows(
@@ -198,18 +201,27 @@ def _hold_together(rows: Sequence[Estimate]) -> Bools:
 
 
 def standings(estimates: Sequence[Estimate]) -> tuple[Standing, ...]:
-    """Systems in order of a measure, with ranks and places that are valid jointly: best first,
-    undefined ones last; equal values in order of their names.
+    """Rank systems by one measure, best first, with confidence statements that hold for all systems
+    together.
+
+    Systems with an undefined value come last; systems with equal values are sorted by name.
 
     Parameters
     ----------
     estimates : sequence of Estimate
-        Of one measure, one for each system, from the same trials and plan.
+        Value of each system for the same measure, trials and plan.
+
+    Returns
+    -------
+    tuple of Standing
+        A line of the leaderboard for each system.
 
     Raises
     ------
-    UsageError, InputError
-        When there is no estimate; when the estimates cannot be paired.
+    UsageError
+        If there are no estimates.
+    InputError
+        If the estimates differ in measure, trials or plan.
 
     Examples
     --------
@@ -251,7 +263,7 @@ def _order(estimate: Estimate) -> tuple[bool, float, str]:
 
 
 def first_rank(estimates: Sequence[Estimate]) -> tuple[str, ...]:
-    """The systems of the first rank, as `standings` gives it, best first: several are tied."""
+    """The systems of the first rank, as in `standings`, best first; several are tied."""
     ordered = sorted(estimates, key=_order)
     worse = _worse(ordered, *_pairs(ordered))
     known = enumerate(one for one in ordered if one.value is not None)  # undefined ones are last
@@ -267,7 +279,7 @@ def _pairs(ordered: Sequence[Estimate]) -> tuple[Ints, Ints, Contrasts]:
 
 
 def _worse(ordered: Sequence[Estimate], first: Ints, second: Ints, family: Contrasts) -> Bools:
-    """Which system is worse than which (row than column)."""
+    """Whether the system of a row is worse than that of a column (bool matrix)."""
     count, replicates = len(ordered), np.stack([e.replicates for e in ordered])
 
     def centred(some: Ints) -> Floats:
@@ -286,7 +298,9 @@ def _worse(ordered: Sequence[Estimate], first: Ints, second: Ints, family: Contr
 
 
 def _claims(ordered: Sequence[Estimate]) -> tuple[Bools, Bools]:
-    """Which system is worse than which (row than column), and which may be the best."""
+    """Whether the system of a row is worse than that of a column (bool matrix), and which may be
+    the best.
+    """
     first, second, family = _pairs(ordered)
     worse = _worse(ordered, first, second, family)
     sign = 1 if ordered[0].direction == "lower" else -1

@@ -24,25 +24,27 @@ class Rate:
     Parameters
     ----------
     part : str
-        Name of a tally, or of a ranking: the decisions at a position are its tally then.
+        Name of a tally, or of a ranking, whose decisions at `position` are then the tally.
     errors, trials : ndarray of float64, shape (cells,)
-        How far each cell counts as an error (0 to 1) and as a trial, in the order of the axes.
+        Share of each cell that counts as an error, and as a trial (0 to 1), in the order of the
+        axes.
     weight : float
-        What the rate weighs in the figure.
+        Factor of the rate in the figure.
     statistics : (str, str)
-        What is summed as errors and as trials; several joined by + are added.
+        Statistics that are summed as errors and as trials; several names joined by + are added.
     what, of : str
-        For a reader: what an error is (`miss`) and whose it is (`target`).
+        Nouns for a reader: the error (`miss`), and the trial that has it (`target`).
     position : int
-        Of a ranking: the place of the threshold.
+        Position of the threshold in the ranking, where `part` is one.
     weighted : bool
-        Whether cells weigh their trials (by priors that are stated, say), so that Kish's number of
-        trials counts.
+        Whether cells weigh their trials, such as by stated priors, so that Kish's number of trials
+        counts.
     chances : ndarray of float64, shape (cells,), optional
-        Of a rate of events in time, whose trials are hours: how far each cell counts by `n` as a
-        chance of an event. Its limits are those of a Poisson rate.
+        For a rate of events in time, whose trials are hours: share of each cell whose count `n` is
+        a chance of an event. The rate then has Poisson limits.
     held : float, optional
-        Of a figure at a given rate: that rate, where it is not the parameter of the measure.
+        For a figure at a given rate, such as misses at 1 % false alarms: the given rate. Default:
+        the parameter of the measure.
     """
 
     part: str
@@ -63,40 +65,43 @@ Rates = Callable[..., Sequence[Rate]]
 
 @dataclass(frozen=True)
 class Rule:
-    """How the interval of a measure is made by the method `auto`.
+    """The way in which the method `auto` makes the interval of a measure.
 
     Parameters
     ----------
     scale : {"log", "log1m", "logit", "logit100", "identity", "none"}
-        The scale on which it is nearly normal: positive ones take logarithms, those that are 1 at
-        best log(1 - v), shares on both sides log odds, differences none. `none` is for figures that
-        no sample tells (a peak): they have no interval.
+        Scale on which the figure is nearly normal. `log`: positive figures. `log1m`, log(1 - v):
+        figures of at most 1. `logit`, `logit100`: shares, percentages. `identity`: differences.
+        `none`: figures that no sample estimates, such as a peak; no interval.
     rates : callable, optional
-        From the totals with weights of one, the application and the parameter to the rates that the
-        figure is made of; none of them where it does not apply.
+        Function that returns the rates of the figure, from the totals with weights of 1, the
+        application and the parameter; no rates where the rule does not apply.
     joined : {"sum", "ratio", "shared", "odds", "equal", "at"}
-        What the figure makes of its rates: their weighted sum; the first over the second, of trials
-        apart and of trials that are partly the same; the share
-        o / (1 + o) of o, the first over the second times their weights; their equal value at a
-        threshold (the first is of misses); the first where the second is given.
+        Formula of the figure from its rates. `sum`: their weighted sum. `ratio`: the first over the
+        second, of separate trials; `shared`: the same, of trials that overlap. `odds`: o / (1 + o),
+        where o is the first over the second times their weights. `equal`: their common value at the
+        threshold where they are equal, misses first. `at`: the first at the threshold where the
+        second has a given value.
     edge : bool
-        Whether the rates serve only where the scale has no place for the value (no errors).
+        Whether the rates are used only where the scale has no place for the value, such as no
+        errors.
     optimistic : bool
-        Whether it is the best over thresholds, calibrations or versions on the same data.
+        Whether the figure is the best over thresholds, calibrations or versions on the same data.
     excess : bool
-        Whether it is too large by chance: a loss, what the best of many was ahead by.
+        Whether chance makes the figure too large, as it does a calibration loss, or the lead of the
+        best of many systems.
     chance : callable, optional
-        From the totals with weights of one and the application to what chance adds to such a figure
-        where the truth is 0, which resampling shows too little of where cells hold few trials.
+        Function that returns the part of such a figure that chance adds where the truth is 0, from
+        the totals with weights of 1 and the application. Resampling underestimates this part where
+        cells hold few trials.
     fewest : int
-        Units below which the interval is known to cover too little.
+        Number of units below which the interval is known to cover too little.
     rare : bool
-        Whether it is a mean of losses of which rare large ones may not have been seen.
+        Whether the figure is a mean of losses whose rare large values the data may lack.
     size : (str, str), optional
-        Part and statistic that say how much each unit holds; the trials that a part counts when
-        left out.
+        Part and statistic that measure the size of each unit. Default: its number of trials.
     bounds : (float, float)
-        Least and largest value that it can have: smooth ends stay within.
+        Least and largest possible value; the ends of the interval stay within.
     """
 
     scale: Scale = "log"
@@ -113,7 +118,7 @@ class Rule:
 
     @property
     def counts(self) -> bool:
-        """Whether the ends are made of counts by unit: they need no value without a unit."""
+        """Whether the ends are computed from counts by unit, and need no value without a unit."""
         return self.rates is not None and not self.edge
 
 
@@ -125,8 +130,8 @@ NONTARGETS, TARGETS = np.array([1.0, 1, 0, 0]), np.array([0.0, 0, 1, 1])
 
 
 def at_threshold(code: int, position: int, weight: float = 1.0, part: str = "ranking") -> Rate:
-    """The rate of errors of one class at a threshold, a position in the ranking: misses of targets
-    for the code 1, false alarms of nontargets for 0.
+    """The error rate of one class at a threshold, a position in the ranking: misses for the code 1,
+    false alarms for 0.
     """
     if code == 1:
         return Rate(part, MISS, TARGETS, weight, what="miss", of="target", position=position)
@@ -322,7 +327,7 @@ def difference(a: npt.ArrayLike, b: npt.ArrayLike) -> Floats:
 
 
 def one_of(known: Collection[str], text: str) -> str:
-    """A parameter that is one of some words; ValueError else, as `Measure.argument` takes it."""
+    """A parameter that is one of some words; ValueError otherwise, for `Measure.argument`."""
     if text not in known:
         raise ValueError(f"choose one of {', '.join(known)}")
     return text

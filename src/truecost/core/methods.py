@@ -40,17 +40,20 @@ FEW_RUNS = FEW_UNITS  # runs are resampled as units are: too few make as narrow 
 
 @dataclass(frozen=True)
 class MethodEstimate:
-    """The runs of a method and their values, for one measure.
+    """Values of the runs of a method for one measure, and the estimates that summarise them.
 
     Attributes
     ----------
+    runs : Runs
+        Columns that distinguish the runs.
     members : tuple of Estimate
-        One for each run, in the order of `runs`.
-    run, mean : Estimate
-        The result of one run, and the mean result of the method; `dims["estimator"]` distinguishes
-        them.
+        Value of each run, in the order of ``runs``.
+    run : Estimate
+        Estimate for one new run of the method, with the interval in which its value is expected.
+    mean : Estimate
+        Estimate of the mean value of the method over all possible runs, with its interval.
     plan : Plan
-        The plan of replicates and run weights.
+        Number of replicates and seed.
     """
 
     runs: Runs
@@ -61,30 +64,43 @@ class MethodEstimate:
 
 
 def estimate_method(members: Sequence[Estimate], runs: Runs, plan: Plan) -> MethodEstimate:
-    """Both estimates of a method, computed from the estimates of its runs.
+    """Estimate the value of a method from the values of its runs, for one new run and for the mean
+    over runs.
 
-    With x_j the value of run j, x_j^(r) that in replicate r, and v_j^(r) the weight of the run:
+    With x_j the value of run j, J the number of runs, x_j^(r) the value of run j in replicate r,
+    and v_j^(r) the weight of the run in replicate r:
 
-    - the value of both is the mean over runs, sum_j x_j / J, and so is the naive baseline;
-    - `run`: its replicates are all x_j^(r) pooled;
-    - `mean`: sum_j v_j^(r) x_j^(r) / sum_j v_j^(r), undefined where a run with a weight is.
+    - the value of both estimates is the mean over runs, sum_j x_j / J. The naive baseline is the
+      mean over runs too;
+    - ``run`` has all x_j^(r) as its replicates;
+    - ``mean`` has the replicates sum_j v_j^(r) x_j^(r) / sum_j v_j^(r); a replicate is undefined if
+      a run with a weight above 0 is undefined.
 
-    Intervals are the percentiles of these, or by `auto` limits to which the test and the runs add
-    what each of them varies (`intervals.runs`), on the scale of the measure. Counts that differ
-    from run to run are means; `runs`, `lowest_run` and `highest_run` are added, and a threshold is
-    given when all runs share it. With one run both are the interval of that run.
+    The intervals with the method ``percentile`` are percentiles of these replicates. With the
+    method ``auto``, the variation of the test and the variation of the runs are combined on the
+    scale of the measure (:mod:`truecost.core.runs`). With a single run, both intervals are the
+    interval of this run.
+
+    Counts that differ between runs are averaged. The counts ``runs``, ``lowest_run`` and
+    ``highest_run`` are added. The threshold is kept if all runs have the same threshold.
 
     Parameters
     ----------
     members : sequence of Estimate
-        One for each run, from the same trials, measure and plan.
+        Value of each run, computed on the same trials with the same measure and plan.
+    runs : Runs
+        Columns that distinguish the runs, in the order of ``members``.
     plan : Plan
-        With which the members were made; its seed draws the run weights.
+        Plan of the bootstrap with which ``members`` were computed; its seed also draws the weights
+        of the runs.
 
     Raises
     ------
-    UsageError, InputError
-        When the members have bca intervals; when they do not agree, or are not as many as the runs.
+    UsageError
+        If ``members`` have intervals by the method ``bca``.
+    InputError
+        If ``members`` differ in measure, trials or plan, or if their number is not the number of
+        runs.
 
     Examples
     --------
@@ -125,8 +141,8 @@ def estimate_method(members: Sequence[Estimate], runs: Runs, plan: Plan) -> Meth
 
 def weighted_mean(drawn: Floats, weights: Floats) -> Floats:
     """Mean over runs in each replicate, from values (runs, replicates) and weights (replicates,
-    runs): a run that weighs 0 does not count even when undefined; NaN where a run that weighs is,
-    or none weighs.
+    runs). A run with the weight 0 does not count even when undefined; NaN where a run with a weight
+    is undefined, or all weights are 0.
     """
     seen = weights.T
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -135,7 +151,7 @@ def weighted_mean(drawn: Floats, weights: Floats) -> Floats:
 
 
 def _check(members: Sequence[Estimate], runs: Runs, plan: Plan) -> None:
-    """Refuse estimates that are not those of the runs of one method."""
+    """Refuse estimates of anything but the runs of one method."""
     refuse_bca(members[0].method if members else "percentile")
     if len(members) != len(runs):
         raise InputError(
@@ -169,7 +185,7 @@ def _summary(
     replicates: Floats,
     sizes: Mapping[str, int],
 ) -> Estimate:
-    """One estimate of a method; `sizes` are the levels of each run factor that varied."""
+    """An estimate of a method; `sizes`: number of levels of each run factor that varied."""
     first = members[0]
     point = float(np.mean([e.point for e in members]))
     told = _ends(members, runs, estimator, point, replicates)
@@ -216,8 +232,8 @@ def _summary(
 def _ends(
     members: Sequence[Estimate], runs: Runs, estimator: Estimator, point: float, replicates: Floats
 ) -> RunInterval:
-    """The interval by the method of the members; none when the test has one unit, whatever the runs
-    do.
+    """The interval by the method of the members; none when the test has one unit, however many
+    runs.
     """
     member = members[0]
     sizes = member.units_by_factor.values() or [member.n_units]
@@ -231,7 +247,7 @@ def _ends(
 
 
 def _manner(estimator: Estimator, *methods: Runs) -> str:
-    """For the signature: the estimator, the runs, and how they were drawn."""
+    """A text for the signature: the estimator, the runs, and the way in which they were drawn."""
     words = [f"estimator:{estimator}", f"runs:{'+'.join(str(len(runs)) for runs in methods)}"]
     if estimator == "mean":
         outer = [runs.key(name) for runs in methods for name in runs.varied]
@@ -260,21 +276,31 @@ def _counts(members: Sequence[Estimate]) -> dict[str, float]:
 def compare_methods(
     system: MethodEstimate, baseline: MethodEstimate, estimator: Estimator = "mean"
 ) -> Comparison:
-    """Difference and ratio of two methods for one measure, by the estimator "mean" or "run".
+    """Compare two methods for one measure: their difference and ratio, with intervals.
 
-    A replicate weighs the test units of both methods alike; their runs are drawn independently, for
-    equal seeds do not pair methods (Ferrer et al. 2024, section 4.2), but training sets that both
-    share are the same draw. `mean` compares the methods' means; `run` pools x_i^(r) - y_j^(r) over
-    all pairs of a run of one and a run of the other. Where these are more than two million
-    differences, a part of the pairs stands for all, drawn so that each run is in as many of them
-    (`n_replicates` says how many differences there are). By `auto` the difference has limits as
-    `compare` makes them, from what is left out of the test and of the runs of either method:
-    percentiles only from 20 units and 20 runs of each on.
+    A bootstrap replicate gives the test units the same weights for both methods. The runs of the
+    methods are drawn independently, because equal seeds do not make runs of different methods
+    comparable (Ferrer et al. 2024, section 4.2). Training sets that both methods share get the same
+    draw.
+
+    With the method ``auto``, the limits of the difference are computed as in
+    :func:`truecost.compare`, from the variation of the test and of the runs of both methods;
+    percentiles are used only from 20 units and 20 runs of each method on.
+
+    Parameters
+    ----------
+    system, baseline : MethodEstimate
+        Methods to compare; the difference is ``system`` minus ``baseline``.
+    estimator : {"mean", "run"}
+        ``mean`` compares the means of the methods over their runs. ``run`` compares a run of one
+        method with a run of the other: the replicates of all pairs of runs are pooled. If this
+        gives more than two million differences, a random part of the pairs is used, and each run is
+        in equally many pairs. ``n_replicates`` is the number of differences.
 
     Raises
     ------
     InputError
-        When the estimates cannot be paired, or both methods have one name.
+        If the methods have the same name, or differ in measure, trials or plan.
     """
     refuse_apart(
         system.members[0], baseline.members[0], "these are not two methods on the same test"
@@ -307,9 +333,7 @@ def compare_methods(
 
 
 def _drawn_apart(system: MethodEstimate, baseline: MethodEstimate) -> Estimate:
-    """The mean of the baseline, whose training sets pair with those of the system if they are the
-    same.
-    """
+    """The mean of the baseline, whose training sets are paired with equal ones of the system."""
     mine, theirs = ({*m.runs.levels.get(m.runs.sets, ())} for m in (system, baseline))
     if mine == theirs:
         return baseline.mean
@@ -322,7 +346,7 @@ def _drawn_apart(system: MethodEstimate, baseline: MethodEstimate) -> Estimate:
 
 
 def _met(system: MethodEstimate, baseline: MethodEstimate) -> tuple[Estimate, Estimate]:
-    """The two with their replicates laid out so that runs of one meet runs of the other."""
+    """Replicates of two methods, laid out so that each run of one meets runs of the other."""
     left, right = _pairs(system, baseline)
 
     def laid(found: MethodEstimate, rows: Ints) -> Estimate:
@@ -333,10 +357,12 @@ def _met(system: MethodEstimate, baseline: MethodEstimate) -> tuple[Estimate, Es
 
 
 def _pairs(system: MethodEstimate, baseline: MethodEstimate) -> tuple[Ints, Ints]:
-    """Which run of one meets which of the other: all of them, or as many as memory is for.
+    """The pairs of a run of one method and a run of the other: all of them, or as many as fit into
+    memory.
 
-    Not by their numbers, which go by training set and seed: in shuffled rounds, in each of which
-    every run of the method that has more is met once, and those of the other as equally as can be.
+    The pairs do not follow run numbers, which are in order of training set and seed. They are drawn
+    in shuffled rounds: each round has every run of the method with more runs once, and the runs of
+    the other as equally often as possible.
     """
     runs = len(system.runs), len(baseline.runs)
     larger = max(runs)

@@ -1,5 +1,5 @@
-"""The basis of intervals: the totals of every replicate, block by block, in threads; errors and
-trials by unit; each measure without single units.
+"""The basis of intervals: totals of every replicate, block by block, in threads; errors and trials
+by unit; each measure without single units.
 """
 
 import os
@@ -69,8 +69,8 @@ def with_ends(
 ) -> Floats:
     """The value of a function of totals at the point, and the ends of its percentile interval.
 
-    From values of shape (replicates, ...) to shape (3, ...). Undefined replicates are left out; the
-    ends are NaN where all are, or where every factor is held.
+    Values of shape (replicates, ...) give shape (3, ...). Undefined replicates are left out; the
+    ends are NaN where all are undefined, or every factor is held.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         (point,) = by_block(evidence, Weights.ones(evidence.factors), run, 1)
@@ -84,7 +84,7 @@ def with_ends(
 
 
 def defined_quantiles(values: Floats, tails: tuple[float, float]) -> Floats:
-    """Two quantiles over the first axis of what is defined (not NaN); NaN where nothing is."""
+    """Two quantiles over the first axis, of the defined (not NaN) values; NaN without any."""
     unknown = np.isnan(values)
     whole, some = ~unknown.any(axis=0), ~unknown.all(axis=0)
     found = np.full((2, *values.shape[1:]), np.nan)
@@ -162,7 +162,7 @@ def _counts(seen: Totals, rate: Rate) -> Tally:
 
 
 def _tally_errors(part: Tally, rate: Rate) -> tuple[Floats, Floats, Floats, float]:
-    """Errors and trials of each entry, those of no unit by cell, and Kish's number of trials."""
+    """Errors and trials of each entry, those without a unit by cell, Kish's number of trials."""
     columns = [[part.statistics.index(n) for n in names.split("+")] for names in rate.statistics]
     own = [*zip(columns, (rate.errors, rate.trials), strict=True)]
     entries = [part.values[:, c].sum(axis=1) * mask[part.cells] for c, mask in own]
@@ -179,7 +179,7 @@ def _tally_errors(part: Tally, rate: Rate) -> tuple[Floats, Floats, Floats, floa
 
 
 def _by_unit(part: Tally, factor: Factor, values: Floats, fixed: Floats) -> Floats:
-    """Sums of entries by unit; the units of an outer factor are cells, which also hold `fixed`."""
+    """Sums of entries by unit; units of an outer factor are cells, which also contain `fixed`."""
     if factor.name in (f.name for f in part.slots.factors):
         return part.slots.of_units(factor, values)
     axis = [*part.axes].index(factor.name)
@@ -192,7 +192,9 @@ def _by_unit(part: Tally, factor: Factor, values: Floats, fixed: Floats) -> Floa
 def _without(
     factor: Factor, x: Floats, m: Floats, total: Floats, ordered: bool
 ) -> tuple[LeftOut, LeftOut] | None:
-    """The rate without each unit that holds trials, and without any; None where no unit does."""
+    """The rate without each unit that has trials, and without each of all units; None where no unit
+    has trials.
+    """
     copies, strata = None, factor.strata
     if factor.tied is not None:
         x, m = (np.bincount(factor.tied, c, factor.count).astype(np.float64) for c in (x, m))
@@ -220,8 +222,8 @@ def _without(
 
 
 def kish_of(evidence: Evidence, measure: Measure, factor: Factor) -> float:
-    """Effective number of units of a factor by what a measure reads (trials, words, seconds), or
-    their number where nothing tells how much each holds.
+    """Effective number of units of a factor by the sizes that a measure reads (trials, words,
+    seconds), or the number of units where no size is known.
     """
     held = np.ones(len(factor))
     for part, statistic in _sizes(measure, evidence):
@@ -235,7 +237,7 @@ def kish_of(evidence: Evidence, measure: Measure, factor: Factor) -> float:
 
 
 def _unit_totals(part: Tally | Ranking, statistic: str, factor: Factor) -> Floats | None:
-    """What each unit holds of a part; None when the part does not say."""
+    """The size of each unit in a part; None where the part has no such statistic."""
     if isinstance(part, Ranking):
         return part.slots.of_units(factor, part.extra if len(part.extra) else None)
     if statistic not in part.statistics:
@@ -245,7 +247,7 @@ def _unit_totals(part: Tally | Ranking, statistic: str, factor: Factor) -> Float
 
 
 def _sizes(measure: Measure, evidence: Evidence) -> Sequence[tuple[str, str]]:
-    """Parts and statistics that may say how much a unit holds, the most telling first."""
+    """Parts and statistics that may hold the sizes of units, the most suitable first."""
     if measure.interval.size is not None:
         return [measure.interval.size]
     return [(part, "n") for part in measure.parts if part in evidence.parts]
@@ -253,7 +255,7 @@ def _sizes(measure: Measure, evidence: Evidence) -> Sequence[tuple[str, str]]:
 
 @dataclass(frozen=True, eq=False)
 class Leaving:
-    """How units are left out of one set of evidence."""
+    """The leave-one-out of units from one set of evidence."""
 
     evidence: Evidence
     application: Application
@@ -264,8 +266,8 @@ class Leaving:
     def each(self, measures: Sequence[Measure]) -> list[tuple[LeftOut, ...]]:
         """Each measure without units of each resampled factor; nothing for percentiles.
 
-        Ends that are made of counts need no value without a unit: it is computed when a comparison
-        asks.
+        Ends that are made of counts need no value without a unit: such a value is computed when a
+        comparison asks for it.
         """
         if self.method == "percentile":
             return [()] * len(measures)
@@ -290,7 +292,7 @@ class Leaving:
         return self.method == "auto" and measure.interval.counts
 
     def _without(self, factor: Factor, groups: Groups, measures: Sequence[Measure]) -> list[Floats]:
-        """The values of measures without each group; of totals, as of all units."""
+        """The values of measures without each group; of totals, scaled to all units."""
         weights = Weights.leave_out(factor, groups, self.evidence.factors)
         found = replicate(self.evidence, measures, self.application, weights, self.jobs)
         scale = np.ones(groups.count)

@@ -16,6 +16,7 @@ HELD = "no interval: every factor is held"  # why nothing was resampled
 MOST_UNITS = 1e12  # no plan goes further
 SPARE = 1.2  # times the units of a plan, as widths vary
 Side = Literal["better", "worse", "same", "inconclusive"]  # of a system against another one
+NO_INTERVAL = "no interval"
 NO_WIDTH = 1e-9  # relative: below this two figures differ by rounding only
 MOST_UNDEFINED = 0.05  # a larger share of the replicates leaves a verdict inconclusive
 
@@ -358,38 +359,11 @@ def verdict_of(difference: Row) -> Side:
     return "better" if (high < 0) == (difference.direction == "lower") else "worse"
 
 
-class Standing(msgspec.Struct, frozen=True, kw_only=True):
-    """One line of a leaderboard.
+def verdict_word(difference: Row) -> str:
+    """The verdict on a difference for readers: "no interval" for a value that has none at all."""
+    return NO_INTERVAL if lacks_interval(difference) else verdict_of(difference)
 
-    `rank` is one more than the number of systems that it is worse than, by the step-down over all
-    pairs; an undefined one stands behind all others. `place_lower` and `place_upper` are the places
-    that it may have, 1 for the best, of all systems together; `may_be_best` says whether it is
-    neither beaten (Hsu) nor worse than any other; None when undefined. The difference from the
-    first system is paired, with the interval of this difference alone; None for the first itself.
-    `verdict` against the first, among all pairs, is "first", "better", "worse", "same" or
-    "inconclusive"; `alone` says that the interval excludes 0, but the difference does not hold
-    among all pairs.
-    """
 
-    rank: int
-    system: str
-    measure: str
-    value: float | None
-    lower: float | None
-    upper: float | None
-    place_lower: int | None
-    place_upper: int | None
-    may_be_best: bool | None = None
-    difference: float | None = None
-    difference_lower: float | None = None
-    difference_upper: float | None = None
-    verdict: str = "first"
-    alone: bool = False
-    shown_in: str = ""
-
-    @property
-    def scale(self) -> Scale:
-        """How readers see its figures."""
-        return scale_of(self.shown_in)
-
-    reason = None  # a value is missing for its own reason: its row tells it
+def lacks_interval(row: Row) -> bool:
+    """Whether a row has a value and no end of an interval."""
+    return row.value is not None and row.lower is None and row.upper is None

@@ -94,7 +94,7 @@ class Runs:
         self._refuse_one_factor()
 
     def _refuse_one_factor(self) -> None:
-        """Refuse two columns of which each tells the other: they are one factor."""
+        """Refuse two columns that determine each other: they are one factor."""
         named = [name for name, size in self.sizes.items() if size > 1]
         for place, first in enumerate(named):
             for second in named[place + 1 :]:
@@ -110,7 +110,7 @@ class Runs:
         return len(next(iter(self.levels.values())))
 
     def named(self, levels: Sequence[str]) -> str:
-        """A run in words: `seed 3, training a`."""
+        """The name of a run: `seed 3, training a`."""
         return ", ".join(f"{k} {v}" for k, v in zip(self.levels, levels, strict=True))
 
     def key(self, column: str) -> str:
@@ -148,7 +148,9 @@ class Runs:
 
 @dataclass(frozen=True, eq=False)
 class RunInterval:
-    """Ends of an interval, why one is missing, and the figure without single units and runs."""
+    """Ends of an interval, the reason for a missing end, and the figure without single units and
+    runs.
+    """
 
     lower: float | None
     upper: float | None
@@ -179,10 +181,10 @@ def limits_of_mean(members: Sequence[Estimate], runs: Runs) -> RunInterval:
 
 
 def limits_of_one(members: Sequence[Estimate], runs: Runs) -> RunInterval:
-    """Limits of what one more run gives, from members as above; with one run those of that run.
+    """Limits of the result of one more run, from the same members; with one run those of that run.
 
-    The values without each unit are those of the mean; a factor `run of METHOD` stands for what a
-    run adds to it.
+    The values without each unit are those of the mean; a factor `run of METHOD` represents the
+    spread between runs.
     """
     if len(members) == 1:
         return _single_run(members[0])
@@ -226,7 +228,7 @@ def _without_levels(runs: Runs, column: str, points: Floats) -> LeftOut:
 
 
 def _run_factor(runs: Runs, points: Floats, variance: float) -> LeftOut:
-    """A factor of runs that varies as much as one more run would."""
+    """A factor of runs with the variance that one more run would add."""
     apart = points - points.mean()
     count = len(points)
     square = float((apart**2).sum())
@@ -235,20 +237,22 @@ def _run_factor(runs: Runs, points: Floats, variance: float) -> LeftOut:
 
 
 def _effective(runs: Runs) -> int:
-    """The fewest levels of what varies: runs of one training set, say, are not runs apart."""
+    """Fewest levels of what varies: runs of one training set, say, are not independent."""
     if runs.sizes.get(runs.sets, 0) > 1:
         return runs.sizes[runs.sets]
     return min((size for size in runs.sizes.values() if size > 1), default=1)
 
 
 def _variance(points: Floats, runs: Runs) -> float:
-    """Of one more run about the mean of these, (1 + 1 / m) s^2 with m levels of what varies."""
+    """Variance of one more run about the mean of these, (1 + 1 / m) s^2 with m levels of what
+    varies.
+    """
     m = _effective(runs)
     return (1 + 1 / m) * m / (m - 1) * float(np.var(points))
 
 
 def _error(left: Sequence[LeftOut], point: float) -> float:
-    """Standard error by leaving out units of the test; 0 where it is not known."""
+    """Standard error from leaving out units of the test; 0 where it is not known."""
     found = spread(left, point)
     return 0.0 if found is None else found.se
 
@@ -259,7 +263,9 @@ def _freedom(left: Sequence[LeftOut], point: float) -> float:
 
 
 def rule_of(members: Sequence[Estimate]) -> Rule:
-    """The rule of the measure of rows; of one that is not registered by the sign of its values."""
+    """The interval rule of the measure of rows; for an unregistered measure, by the sign of its
+    values.
+    """
     measure = look_up(members[0].measure, members[0].task)
     if measure is not None:
         return measure.interval
@@ -268,7 +274,9 @@ def rule_of(members: Sequence[Estimate]) -> Rule:
 
 
 def _scaled(members: Sequence[Estimate]) -> tuple[str, Floats, str]:
-    """The scale, how far the ends lie from the values on it on average, and why there are none."""
+    """The scale, the average distance of the ends from the values on it, and the reason where there
+    is none.
+    """
     first, points = members[0], _points(members)
     scale = _scale_name(rule_of(members), first.direction)
     if not first.factors:
@@ -285,7 +293,7 @@ def _scaled(members: Sequence[Estimate]) -> tuple[str, Floats, str]:
 
 
 def _scale_name(rule: Rule, direction: str) -> str:
-    """The scale of a rule: of figures made of rates that of their good end."""
+    """The scale of a rule; for figures made of rates that of their good end."""
     if rule.excess:
         return "identity"
     if rule.rates is not None and not rule.edge:
@@ -311,7 +319,7 @@ class _Rising:
         return self.sign * to_scale(self.name, values)
 
     def back(self, value: float) -> float:
-        """The figure at a place of it."""
+        """The figure at a point of the scale."""
         return from_scale(self.name, self.sign * value)
 
 
@@ -323,7 +331,7 @@ def _joined_limits(
     told: Spread,
     members: Sequence[Estimate],
 ) -> tuple[float, float]:
-    """Ends about a figure: how far the test moves them, and what the runs add."""
+    """Ends around a figure, from their distance due to the test and the spread of the runs."""
     from scipy.special import stdtrit
 
     tail = (1 + members[0].level) / 2

@@ -104,8 +104,8 @@ class Scoring:
 class Batch:
     """Measures that are estimated from the same evidence, in the same way.
 
-    `places` say where the rows stand among those of all batches, one after the other when empty;
-    `finish` makes of the rows as many as there are places: what a task adds to them.
+    `places`: positions of the rows among those of all batches; empty for one after the other.
+    `finish`: function of the task that returns the rows to report, as many as there are places.
     """
 
     evidence: Evidence
@@ -118,8 +118,8 @@ class Batch:
 
 
 def estimated(batches: Iterable[Batch], scoring: Scoring) -> list[Estimate]:
-    """The rows of batches in the order of their places; the progress of a scoring gets what is
-    being resampled, the replicates done and all of them.
+    """The rows of batches in the order of their places. The progress callback of the scoring gets
+    what is resampled, the replicates done, and their total number.
     """
     found: list[tuple[int, Estimate]] = []
     for batch in batches:
@@ -145,8 +145,8 @@ def estimated(batches: Iterable[Batch], scoring: Scoring) -> list[Estimate]:
 def sides_of_units(
     units: Mapping[str, Sequence[Labels]], strata: Labels | None, plan: Plan
 ) -> list[tuple[Factor, npt.NDArray[np.int32]]]:
-    """Of each side of each factor, named with its columns, the factor and the unit codes; the
-    strata are of the first factor.
+    """For each side of each factor, named after its columns: the factor, and its unit codes.
+    `strata` apply to the first factor.
     """
     sides = []
     for name, columns in units.items():

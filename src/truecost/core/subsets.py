@@ -101,15 +101,15 @@ def deal_units(sizes: Ints, k: int, seed: int) -> Ints:
 
 
 def shared_units(one: npt.NDArray[Any], other: npt.NDArray[Any]) -> tuple[int, str]:
-    """How many labels stand in both columns, compared as text, and the first five."""
+    """Number of labels that occur in both columns, compared as text, and the first five."""
     both = np.intersect1d(np.unique(one.astype(str)), np.unique(other.astype(str)))
     return len(both), first_five(both)
 
 
 def seen_before(shared: Iterable[tuple[str, int, str]], source: str, name: str) -> list[str]:
-    """Notes on what the data of a calibration share with those that it is applied to.
+    """Notes on units that calibration data and the data they are applied to have in common.
 
-    `shared`: what it is, how much of it, and the first five.
+    `shared`: noun, number and first five of them.
     """
     return [
         f"{count} {what} {'stands' if count == 1 else 'stand'} in both {source} and {name} "
@@ -128,11 +128,11 @@ Masks = list[tuple[str, Bools]]
 def masks_of(
     frame: "pl.DataFrame", subset: str | tuple[str, str], system: str, item: str = "trial"
 ) -> Masks:
-    """Name and rows of each subset that the name of a column or an SQL condition on columns gives,
-    or a pair of a name and one of these; `system` and `item`, what a row is, are for messages.
+    """Name and rows of each subset, from a column, an SQL condition, or a pair of a name and one of
+    these. `system` and `item`, the noun for a row, are for messages.
 
-    `COLUMN vs LEVEL` gives each other level of a column together with that one: `attack vs -` each
-    attack against all genuine speech.
+    `COLUMN vs LEVEL` gives each other level of a column with LEVEL: `attack vs -` gives each attack
+    with all genuine speech.
     """
     import polars as pl
 
@@ -168,14 +168,14 @@ def masks_of(
 
 
 def _with_ends(frame: "pl.DataFrame") -> "pl.DataFrame":
-    """Columns of names with points by their last words too, where one alone ends so."""
+    """Columns with points in their names, also under the last part where it is unique."""
     ends = [column.rpartition(".")[2] for column in frame.columns if "." in column]
     alone = [end for end in ends if ends.count(end) == 1 and end not in frame.columns]
     return frame.with_columns(frame[str(full_name(end, frame.columns))].alias(end) for end in alone)
 
 
 def _parser_message(error: "pl.exceptions.PolarsError") -> str:
-    """What polars says, without the structures of its parser."""
+    """The message of polars, without the internals of its parser."""
     said = str(error).splitlines()[0].split(";")[0]
     if said.startswith("dot-notation"):
         return "a name with dots is not quoted"
@@ -207,7 +207,7 @@ def _levels(column: "pl.Series", name: str, item: str) -> Masks:
 
 
 def _levels_against(column: "pl.Series", name: str, item: str, level: str) -> Masks:
-    """A subset for each level of a column, each together with one of its levels."""
+    """A subset for each level of a column, each together with one given level."""
     levels = {found.removeprefix(f"{name}="): mask for found, mask in _levels(column, name, item)}
     if level not in levels or len(levels) < 2:
         raise InputError(
@@ -219,13 +219,13 @@ def _levels_against(column: "pl.Series", name: str, item: str, level: str) -> Ma
 
 
 def _unquoted(expression: str) -> str:
-    """A column that is quoted as SQL has it, in double quotes, without them."""
+    """A column name without the double quotes of SQL."""
     quoted = len(expression) > 2 and expression[0] == expression[-1] == '"'
     return expression[1:-1].replace('""', '"') if quoted else expression
 
 
 def _condition(column: str, level: str, sizes: "pl.Series") -> str:
-    """A condition on a column, as a shell takes it: numbers are compared, texts are equal."""
+    """A condition on a column for a shell: numbers are compared, texts are equal."""
     named = column if column.isidentifier() else '"{}"'.format(column.replace('"', '""'))
     value = f"= {_quoted(level)}" if sizes.null_count() else f"< {level}"
     condition = f"{named} {value}"
@@ -237,14 +237,14 @@ def _quoted(text: str) -> str:
 
 
 def empty_cells(frame: "pl.DataFrame", column: str) -> int:
-    """How many rows have nothing in a column (0 when it is no column)."""
+    """Number of empty cells of a column; 0 when there is no such column."""
     return typed(frame.select(column))[column].null_count() if column in frame.columns else 0
 
 
 def typed(frame: "pl.DataFrame") -> "pl.DataFrame":
-    """Columns as a condition sees them: empty cells and NaN are missing, numbers are numbers.
+    """Columns as a condition reads them: empty cells and NaN are missing, numbers are numbers.
 
-    A text column whose every filled cell is a number becomes one; whole numbers stay whole.
+    A text column whose filled cells are all numbers becomes numeric; whole numbers stay whole.
     """
     import polars as pl
 
@@ -269,11 +269,11 @@ GROUPS = 1000  # groups of more units: as wide and as good as one at a time (200
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """Which units of a factor are left out together: the group of each label, (labels,).
+    """The units of a factor that are left out together: the group of each label, (labels,).
 
-    `removed`, (groups,), are the units that each replicate leaves out; `copies`, (groups,), how
-    many equal units each value stands for, where labels have sizes; `strata` the stratum of each
-    group; `ordered` says that the order of the units is that of time.
+    `removed`, (groups,): units that each replicate leaves out; `copies`, (groups,): equal units
+    behind each value, where labels have sizes; `strata`: stratum of each group; `ordered`: whether
+    the units are in order of time.
     """
 
     codes: Ints
@@ -333,8 +333,8 @@ def _dealt(strata: Ints, ordered: bool) -> tuple[Ints, Ints]:
 
 
 class Deferred(Generic[T]):
-    """A value that is computed when it is first asked for: many intervals need no value without
-    units. `make` is forgotten with all that it holds once it was called.
+    """A value that is computed when it is first needed, as many intervals need none without units.
+    `make` is released after the call.
     """
 
     def __init__(self, make: Callable[[], T]) -> None:
@@ -343,7 +343,7 @@ class Deferred(Generic[T]):
         self._lock = Lock()
 
     def __call__(self) -> T:
-        """Give it."""
+        """The value."""
         with self._lock:
             if self._make is not None:
                 self._found, self._make = [self._make()], None
@@ -352,10 +352,10 @@ class Deferred(Generic[T]):
 
 @dataclass(frozen=True, eq=False)
 class LeftOut:
-    """A figure without each group of units of one factor, or what makes these values, (groups,).
+    """A figure without each group of units of one factor, or a function that returns it, (groups,).
 
-    Of n `units` the effective number `kish` is (sum m)^2 / sum m^2 with m what each unit holds
-    (trials, words, seconds); at most n (Kish 1965). The rest is as in `Groups`.
+    `kish`: effective number of the n `units`, (sum m)^2 / sum m^2 with m the size of each unit
+    (trials, words, seconds), at most n (Kish 1965). Other attributes: as in `Groups`.
     """
 
     factor: str
@@ -380,7 +380,7 @@ class LeftOut:
 
     @property
     def lone(self) -> str:
-        """Why no spread can be computed; empty when it can."""
+        """The reason why no spread can be computed; empty when it can."""
         if self.units < 2:
             return "there is one unit, so nothing can be left out"
         if self.strata is None:
@@ -394,7 +394,7 @@ class LeftOut:
 
 
 def kish(held: Floats, copies: Floats | None = None) -> float:
-    """Effective number of units, (sum m)^2 / sum m^2; 0 when they hold nothing (Kish 1965)."""
+    """Effective number of units, (sum m)^2 / sum m^2; 0 for empty units (Kish 1965)."""
     each = np.ones(len(held)) if copies is None else copies
     squares = float((each * held**2).sum())
     return float((each * held).sum()) ** 2 / squares if squares > 0 else 0.0

@@ -1,4 +1,4 @@
-"""UnitIndex: where each row of a part finds its weights (see `truecost.core.evidence`)."""
+"""UnitIndex: the index from each row of a part to its weights (see `truecost.core.evidence`)."""
 
 import hashlib
 from collections.abc import Callable, Sequence
@@ -27,7 +27,7 @@ def digest_of(*arrays: npt.NDArray[Any]) -> str:
 
 
 def refuse_outside(codes: npt.ArrayLike, count: int, what: str) -> None:
-    """Refuse codes, of `what` in messages, that name nothing among `count` names."""
+    """Refuse codes outside 0 to count - 1; `what` is their noun in messages."""
     found = np.asarray(codes)
     if len(found) and not 0 <= int(found.min()) <= int(found.max()) < count:
         raise InputError(
@@ -37,7 +37,7 @@ def refuse_outside(codes: npt.ArrayLike, count: int, what: str) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Computed:
-    """A column that is made piece by piece when it is asked for, and never held as a whole."""
+    """A column that is computed piece by piece when it is needed, and never held as a whole."""
 
     make: Callable[[slice], Array]
     rows: int
@@ -45,7 +45,7 @@ class Computed:
 
     @property
     def shape(self) -> tuple[int]:
-        """One entry a row."""
+        """The shape of the column: one entry for each row."""
         return (self.rows,)
 
     def __len__(self) -> int:
@@ -61,11 +61,11 @@ class Computed:
 
 @dataclass(frozen=True, eq=False)
 class UnitIndex:
-    """Where each row finds its weights: columns of the joined weights of `factors`, int32 (rows,
-    sides).
+    """The index from each row to its weights: columns of the joined weights of `factors`, int32
+    (rows, sides).
 
-    The last column of the joined weights is always one; a row's second side points there when it
-    repeats the unit of the first.
+    The last column of the joined weights is always one; the second side of a row points to it when
+    both sides have the same unit.
     """
 
     factors: tuple[Factor, ...]
@@ -73,7 +73,7 @@ class UnitIndex:
 
     @staticmethod
     def join(sides: UnitColumns) -> "UnitIndex":
-        """Join the sides; the same factor may stand on several."""
+        """The index of several sides; one factor may be on several."""
         factors: list[Factor] = []
         offsets: dict[str, int] = {}
         for factor, codes in sides:
@@ -99,8 +99,8 @@ class UnitIndex:
         return UnitIndex(tuple(factors), slots)
 
     def of_units(self, factor: Factor, values: Floats | None = None) -> Floats:
-        """Sum of values, (rows,), or number of rows without them, over the rows that each unit of a
-        factor stands on, on any side: what leaving out (one unit of) each label takes away; all 0
+        """Sum of values, (rows,), or number of rows without them, over the rows that have each unit
+        of a factor on any side: the amount that leaving out (one unit of) each label removes; all 0
         for another factor.
         """
         sums, first = np.zeros(len(factor)), 0
@@ -142,11 +142,11 @@ def count_entries(
     columns: Sequence[npt.NDArray[Any] | Computed],
     weights: Floats | None,
 ) -> tuple[UnitIndex, npt.NDArray[np.int64], Floats]:
-    """Sums of the columns for each (cell, units) that occurs; `width` is the number of cells.
+    """Sums of the columns for each (cell, units) that occurs; `width`: number of cells.
 
-    With one side and a table of all cells and units not much larger than the data, rows are added
-    straight into the table, as floats; otherwise they are grouped by sorting, and so are whole
-    numbers whose sums floats cannot hold.
+    With one side, and a table of all cells and units not much larger than the data, rows are added
+    directly into the table, as floats; otherwise rows are grouped by sorting, as are whole numbers
+    whose sums floats cannot represent.
     """
     units = sum(len(f) for f in slots.factors)
     size = width * units
@@ -173,8 +173,8 @@ def _sums_by_key(
     weights: Floats | None,
     size: int,
 ) -> list[Floats]:
-    """Sums of the columns and the number of rows by cell and unit, in one pass, which no order of
-    the rows changes; whole numbers need no exact digits.
+    """Sums of the columns and the number of rows by cell and unit, in one pass, independent of the
+    order of the rows; whole numbers need no exact accumulator.
     """
     from truecost.kernels import FEW
     from truecost.kernels.exact import ExactSums
@@ -202,7 +202,7 @@ def _sums_by_key(
 
 
 def _add_counts(keys: Codes, values: Floats, out: Floats) -> None:
-    """Add whole numbers to the places of their keys, in one piece."""
+    """Add whole numbers at the indices of their keys."""
     out += np.bincount(keys, values, len(out))
 
 
@@ -215,7 +215,7 @@ def _may_exceed(column: npt.NDArray[Any] | Computed) -> bool:
 
 
 def _sums_of(keys: npt.NDArray[np.int64], values: npt.NDArray[Any], size: int) -> npt.NDArray[Any]:
-    """Sum of the values of each key, which no order of the rows changes: int64 of whole types."""
+    """Sum of the values of each key, independent of the order of rows; int64 for whole types."""
     from truecost.kernels.exact import exact_sums
 
     if values.dtype.kind in "iu":
@@ -231,7 +231,7 @@ def group(
     slots: UnitIndex, cells: npt.NDArray[np.int64], values: npt.NDArray[Any]
 ) -> tuple[UnitIndex, npt.NDArray[np.int64], npt.NDArray[Any]]:
     """One entry for each distinct (cell, units), in that order: slots, cells (entries,) and sums
-    (entries, statistics) of the entries, which no order of the rows changes.
+    (entries, statistics), independent of the order of the rows.
     """
     width = 1 + (int(slots.codes.max()) if len(slots.codes) else 0)
     entry: npt.NDArray[np.int64] = cells
@@ -273,11 +273,11 @@ def join(left: UnitIndex, right: UnitIndex) -> UnitIndex:
 
 
 def united(a: Factor, b: Factor) -> tuple[Factor, Codes]:
-    """The units of both factors, and the place among them of each label of `a`, then of `b`.
+    """The units of both factors, and the index among them of each label of `a`, then of `b`.
 
-    Equal labels are the same units: they have one stratum, by its name where it has one (`pairs`),
-    and one size. Labels that are tied in either are, and so are those tied to the same label; where
-    the ties differ, units are numbered by their first label.
+    Equal labels are the same units, with one stratum (by name where strata have names, `pairs`) and
+    one size. Labels that are tied in either factor are tied, and so are those tied to the same
+    label; where the ties differ, units are numbered by their first label.
 
     Raises
     ------
@@ -318,7 +318,7 @@ def united(a: Factor, b: Factor) -> tuple[Factor, Codes]:
 def _of_labels(
     name: str, what: str, labels: Array, places: Codes, own: Sequence[Array]
 ) -> npt.NDArray[np.int64]:
-    """What each label has, which must be the same in both parts."""
+    """The value of each label, which must be the same in both parts."""
     values = np.concatenate(own).astype(np.int64)
     found = np.zeros(len(labels), np.int64)
     found[places] = values
@@ -331,7 +331,9 @@ def _of_labels(
 
 
 def _ties(labels: int, places: Codes, groups: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Unit of each label, where labels of one group are one unit: numbered by the first label."""
+    """Unit of each label, where the labels of a group are one unit; units are numbered by their
+    first label.
+    """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 

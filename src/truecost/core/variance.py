@@ -36,11 +36,21 @@ ROUNDING = 1e-12  # of a value: what varies less does not vary
 
 
 class Share(msgspec.Struct, frozen=True, kw_only=True):
-    """The variance that one source adds to a run: `test`, or the column that distinguishes runs;
-    two joined by "and" when they cannot be distinguished.
+    """Contribution of one source of variation to the variance of a method's value.
 
-    The variance is in the square of the unit of the measure, never below 0; its share of the sum
-    over all sources, None when that is 0, has an interval.
+    Attributes
+    ----------
+    source : str
+        Name of the source: ``test``, or the column that distinguishes the runs. Two columns that
+        cannot be separated are one source, joined by "and".
+    variance : float
+        Variance that the source adds to the value of one run, in the squared unit of the measure,
+        at least 0.
+    share : float or None
+        Share of the source in the sum of the variances of all sources, from 0 to 1; None if the sum
+        is 0.
+    lower, upper : float or None
+        Confidence interval of the share; None if the interval is not defined.
     """
 
     source: str
@@ -51,11 +61,23 @@ class Share(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Variance(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="variance"):
-    """Shares of variance of a method for one measure; if they cannot be estimated, empty with a
-    reason.
+    """Share of each source of variation (seed, training set, test) in the variance of a run's
+    value, for one method and one measure.
 
-    `sets` is the number of training sets, 1 when nothing tells them apart; `dims` has the
-    application, where there are several.
+    Attributes
+    ----------
+    system, measure : str
+        Names of the method and of the measure.
+    dims : dict of str to str
+        Further description of the value, such as its application.
+    runs, sets : int
+        Numbers of runs and of training sets; 1 set if the runs differ in the seed only.
+    shares : tuple of Share
+        Share of each source; empty if they cannot be estimated.
+    level : float
+        Confidence level of the intervals.
+    reason : str
+        Reason why there are no shares; empty otherwise.
     """
 
     system: str
@@ -69,36 +91,42 @@ class Variance(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, ta
 
 
 def shares_of_variance(found: MethodEstimate) -> Variance:
-    """The shares of seed, training set and test in the variance of one run.
+    """The shares of the seed, the training set and the test in the variance of one run (Ferrer et
+    al. 2024, section 4.2).
 
-    With MSW and MSB the mean squares within and between training sets (unequal numbers of seeds
-    allowed), n0 = (N - sum n_t^2 / N) / (T - 1), and a bar for the mean over replicates r of the
-    same figure from what the replicate moves, x_ts^(r) - mean_r x_ts^(r), times R / (R - 1) and
-    n / (n - 1), for a bootstrap of n units varies by so much too little:
+    The estimate is an analysis of variance. There are N runs of T training sets; training set t has
+    n_t runs (seeds), and n0 = (N - sum_t n_t^2 / N) / (T - 1). MSW and MSB are the mean squares of
+    the values within and between training sets. bar(X) is the part of a statistic X that the test
+    causes: the mean of X over the bootstrap replicates r, computed from x_ts^(r) - mean_r x_ts^(r),
+    where x_ts^(r) is the value of the run with training set t and seed s. It is multiplied by R /
+    (R - 1) for R replicates and by n / (n - 1) for n test units, because a bootstrap underestimates
+    variances by this factor.
 
     - seed: MSW - bar(MSW);
-    - training: (MSB - MSW) / n0 - bar((MSB - MSW) / n0);
+    - training set: (MSB - MSW) / n0 - bar((MSB - MSW) / n0);
     - test: mean over runs of the variance over replicates.
 
-    Each has its source's variance as its mean; below 0 it counts as 0. With one training set there
-    is no term for it. If a training set has only one seed, both are one source: half the
-    mean squared difference of two runs of different training sets, less its bar.
+    Negative values count as 0. With one training set, there is no share of the training set. If a
+    training set has a single seed, seed and training set are one source: half the mean squared
+    difference of two runs of different training sets, minus bar of the same statistic.
 
-    The intervals are generalised ones (Weerahandi 1993): MSW, MSB and the variance of the test are
-    divided by draws of chi-square over its degrees of freedom (N - T, T - 1, units of the test - 1)
-    and the shares are computed again. They hold for normal effects; `docs/methods.md` says how
-    often they cover. If seeds and training sets are one source, the degrees of freedom are those
-    of Satterthwaite (1946) were all of it the training set: (N^2 - sum n_t^2)^2 over sum_t n_t^2 (N
-    - n_t)^2 + sum_{t != u} n_t^2 n_u^2, which is T - 1 for equal n_t and less otherwise. This is
-    the worst case: 95 % intervals then cover about 95 %, and up to 99 % if the seed causes most of
-    the variance, because its share of that source is unknown.
+    The intervals are generalised confidence intervals (Weerahandi 1993): MSW, MSB and the variance
+    of the test are divided by random chi-square values over their degrees of freedom (N - T, T - 1,
+    and test units - 1), and the shares are computed again. The intervals assume normally
+    distributed effects; `docs/methods.md` gives their coverage in simulations.
+
+    If seed and training set are one source, the degrees of freedom are those of Satterthwaite
+    (1946) for the case that the training set causes all of its variance: (N^2 - sum_t n_t^2)^2 /
+    (sum_t n_t^2 (N - n_t)^2 + sum_{t != u} n_t^2 n_u^2). This is T - 1 for equal n_t, and less
+    otherwise. It is the worst case: intervals at 95 % cover about 95 %, and up to 99 % if the seed
+    causes most of the variance.
 
     Parameters
     ----------
     found : MethodEstimate
-        Its runs are told apart by seeds, by training sets, or by both: the column of training sets
-        that its runs name, or else the last one, as in `seed+training`, is what the others are
-        nested in.
+        Method whose runs differ in the seed, the training set, or both. The training set is the
+        column ``found.runs.sets``; if it is empty, the last column that differs between runs. All
+        other columns count as seeds.
 
     Examples
     --------
@@ -159,7 +187,7 @@ def shares_of_variance(found: MethodEstimate) -> Variance:
 
 
 def _sources(runs: Runs) -> tuple[tuple[str, ...], Codes]:
-    """What the sources are called, and the training set of each run."""
+    """The names of the sources of variance, and the training set of each run."""
     varied = [name for name, size in runs.sizes.items() if size > 1]
     outer = runs.sets if runs.sets in varied else (varied or [*runs.levels])[-1]
     inner = " and ".join(k for k in varied if k != outer)
@@ -173,10 +201,11 @@ def _sources(runs: Runs) -> tuple[tuple[str, ...], Codes]:
 
 
 def _squares(values: Floats, codes: Codes) -> dict[str, Floats]:
-    """Mean squares of runs (rows) by training set; `between` where no set can be told from a seed.
+    """Mean squares of runs (rows) by training set; only `between` where training sets and seeds
+    cannot be separated.
 
-    Keys are `within`, `between` (in the unit of a run's variance: MSB / n0 is not taken yet), or
-    `all`: half the mean squared difference of runs of different sets.
+    Keys are `within`, `between` (in the unit of the variance of a run: not yet MSB / n0), or `all`:
+    half the mean squared difference between runs of different sets.
     """
     sizes = np.bincount(codes)
     total = len(codes)
@@ -199,7 +228,7 @@ def _squares(values: Floats, codes: Codes) -> dict[str, Floats]:
 
 
 def _deviations(drawn: Floats, units: int) -> Floats:
-    """What each replicate moves each run by, so scaled that squares estimate without bias."""
+    """The deviation of each run in each replicate, scaled so that squares estimate without bias."""
     few = np.prod([n / (n - 1) for n in (drawn.shape[1], units)])
     moved: Floats = (drawn - drawn.mean(axis=1, keepdims=True)) * np.sqrt(few)
     return moved
@@ -221,7 +250,9 @@ def _variances(
 
 
 def _degrees(codes: Codes) -> dict[str, float]:
-    """Of each mean square; of `all` as if seeds did nothing, when it has the fewest."""
+    """Degrees of freedom of each mean square; of `all` as if seeds had no effect, when it has the
+    fewest.
+    """
     sizes = np.bincount(codes).astype(np.float64)
     total, sets = len(codes), len(sizes)
     if sets == 1:
@@ -233,13 +264,13 @@ def _degrees(codes: Codes) -> dict[str, float]:
 
 
 def _scale(random: np.random.Generator, degrees: float) -> Floats:
-    """What a mean square is multiplied by: its degrees of freedom over draws of chi-square."""
+    """The random factor of each mean square: its degrees of freedom over draws of chi-square."""
     found: Floats = degrees / np.maximum(random.chisquare(max(degrees, 1), DRAWS), 1e-300)
     return found
 
 
 def _shares(names: Sequence[str], point: Floats, draws: Floats, level: float) -> list[Share]:
-    """Shares of the sum, with the percentiles of those drawn."""
+    """Shares of the sum, with percentiles of the drawn shares."""
     total = float(point.sum())
     with np.errstate(invalid="ignore"):
         drawn = draws / draws.sum(axis=0)

@@ -41,12 +41,12 @@ PACKED_UNITS = 1 << 24  # a key of 64 bits holds so many units beside a 32-bit s
 
 @dataclass(frozen=True, eq=False)
 class MemoryRows:
-    """Rows in memory, as the reader of a partition gives them.
+    """The rows of a partition in memory.
 
     Attributes
     ----------
     scores : ndarray of float64, shape (rows,)
-        Finite or infinite, never NaN.
+        Scores, finite or infinite, never NaN.
     codes : ndarray of uint8, shape (rows,)
         Class codes.
     texts : mapping of str to Coded
@@ -54,7 +54,7 @@ class MemoryRows:
     numbers : mapping of str to ndarray of float64 or int64, shape (rows,)
         Other columns: weights, numbers of rows.
     facts : object
-        What else the partition tells; `Sorted.facts` has those of all in their order.
+        Further facts about the partition; `Sorted.facts` lists those of all partitions in order.
     """
 
     scores: Array
@@ -136,16 +136,16 @@ def sort_partitions(
     engine: Engine,
     done: Callable[[str, int, int], None] | None = None,
 ) -> Sorted:
-    """All rows of partitions in order of score.
+    """Sort the rows of all partitions by score, into files that `Sorted` maps.
 
     Parameters
     ----------
     sets : Sets
-        Which columns of labels have their labels in common.
+        Sets of label columns that have their labels in common.
     folder : str
-        Where the files lie; they belong to what is given back.
+        Folder of the files, which the result maps: keep it as long as the result is used.
     done : callable, optional
-        Told what is done, of how much of it, and how much there is.
+        Progress callback: name of the step, amount done, total amount.
     """
     edges = _edges(partitions, read)
 

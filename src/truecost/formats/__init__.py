@@ -1,7 +1,8 @@
-"""File readers and writers: one module per family of formats; errors name the file and the line.
+"""File readers and writers: one module for each family of formats; errors name the file and the
+line.
 
-`read(path)` gives a `Table`: named columns, and for arrays a matrix of scores. The task that maps a
-column decides what it means. `write(table, path)` writes one.
+`read(path)` returns a `Table`: named columns, and a matrix of scores where the file has arrays. The
+task to which a column is mapped defines its meaning. `write(table, path)` writes a table.
 """
 
 from typing import TYPE_CHECKING

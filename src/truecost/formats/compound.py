@@ -1,5 +1,5 @@
-"""Columns of several values, and values of several columns: a list of scores in each row, an id
-that several columns make, or the name of a file without its folders.
+"""Columns with several values in a cell, and values from several columns: a list of scores in each
+row, an id made of several columns, or the name of a file without its folders.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -22,8 +22,8 @@ FOLDERS, ENDING = r"^.*[/\\]", r"\.[A-Za-z][A-Za-z0-9]{2,4}$"  # what a path has
 
 
 def matrix_of(table: Table, name: str) -> npt.NDArray[Any] | None:
-    """The numbers of a column that has several in each row, shape (rows, numbers): an array, or
-    lists of one length. NaN where one, or a whole list, is missing; None for any other column.
+    """The numbers of a column with several in each row, shape (rows, numbers): an array, or lists
+    of one length. NaN where a number or a whole list is missing; None for any other column.
     """
     if name in table.matrices:
         return table.matrices[name]
@@ -64,9 +64,10 @@ def listed_cells(values: Any) -> pl.Series | None:
 
 
 def unnested(frame: pl.DataFrame) -> pl.DataFrame:
-    """A frame whose structures are columns of their own, each field behind a point: `metric.acc`.
+    """A frame whose structures are replaced by a column for each field, named with a point:
+    `metric.acc`.
 
-    A structure stays as it is where there is a column of that name already.
+    A structure stays where a column of that name exists already.
     """
     if not any(isinstance(kind, pl.Struct) for kind in frame.dtypes):
         return frame
@@ -83,7 +84,7 @@ def unnested(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def resolved(columns: Mapping[str, str], table: Table) -> dict[str, str]:
-    """Mapped columns by their full names: the end of a name that a single column has is enough.
+    """Mapped columns by their full names: the end of a name is enough where one column has it.
 
     UsageError where several columns have it.
     """
@@ -97,14 +98,14 @@ def resolved(columns: Mapping[str, str], table: Table) -> dict[str, str]:
 
 
 def fitting(pattern: str, columns: Sequence[str]) -> Sequence[str]:
-    """The columns that a pattern with `*` fits, in their order; else what it says."""
+    """The columns that match a pattern with `*`, in their order; another text as one name."""
     known = pattern in columns or "*" not in pattern
     return [pattern] if known else [n for n in columns if fnmatchcase(n, pattern)] or [pattern]
 
 
 def identified(table: Table, columns: Mapping[str, str], key: str = "id") -> Table:
-    """A table with its id as a column, where several columns make it, `id=doc_id+prompt_id`, or
-    the names of files without folders and ending, `id=audio_filepath:stem`.
+    """A table with an id column from several columns, `id=doc_id+prompt_id`, or from the names of
+    files without folders and ending, `id=audio_filepath:stem`.
 
     Raises
     ------
@@ -130,16 +131,14 @@ def identified(table: Table, columns: Mapping[str, str], key: str = "id") -> Tab
 
 
 def _stem(column: str) -> pl.Expr:
-    """The names of files without folders and ending, of a column of paths."""
+    """Names of files without folders and ending, from a column of paths."""
     return pl.col(column).str.replace(FOLDERS, "").str.replace(ENDING, "")
 
 
 def stem_hint(
     here: Collection[str], there: Collection[str], columns: Mapping[str, str], key: str = "id"
 ) -> str:
-    """A hint for ids of two files that do not match, where the names of files in them do; else
-    empty.
-    """
+    """A hint for two files whose ids do not match although their file names do; otherwise empty."""
     sides = (pl.DataFrame({key: [*ids]}, {key: pl.String}).drop_nulls() for ids in (here, there))
     left, right = ({*side.select(_stem(key)).to_series()} for side in sides)
     if 2 * len(left & right) < max(min(len(left), len(right)), 1):
@@ -149,8 +148,8 @@ def stem_hint(
 
 
 def without_prefix(columns: tuple[str, ...], present: Sequence[str]) -> tuple[str, ...]:
-    """Class names from columns of scores: without what all names begin with (`p_cat`, `p_dog`) if
-    each label is then a class, and none is before; else as they are.
+    """Class names from columns of scores. A common prefix (`p_cat`, `p_dog`) is removed if each
+    label is then a class, and no label was one before.
     """
     letters = zip(*columns, strict=False)
     shared = len([*takewhile(lambda at: len({*at}) == 1, letters)])

@@ -1,10 +1,10 @@
-"""The formats of files, as plain data, and the format of a given file: from its ending, else its
+"""The formats of files as plain data, and the format of a given file, from its ending or its
 content.
 
-An ending that stands for one format decides. Otherwise the first bytes do (Parquet, NumPy), then
-the first line (JSON objects, a header with a name that truecost knows), then all lines: the layout
-of a trial list must fit every one of them, and no other may. Of files that are no lists of trials
-`recognising.py` looks at the content.
+An ending that only one format has decides. Otherwise the first bytes are read (Parquet, NumPy),
+then the first line (JSON objects, a header with a name that truecost knows), then all lines: every
+line must match the layout of a trial list, and no other layout. For other files `recognising.py`
+reads the content.
 """
 
 import codecs
@@ -34,13 +34,13 @@ RTTM = {
 
 @dataclass(frozen=True, kw_only=True)
 class Formats:
-    """The formats that files may have, and what tells them apart.
+    """The formats that files may have, and how each is recognised.
 
-    `of` and `holds` are for messages: whose formats they are, and what is in the files. `texts`
-    says what stands in a file of each format, in the order of lists. A place is `module:function`,
+    `of` and `holds` are for messages: the task, and a noun for the content of its files. `texts`
+    describes the content of each format, in the order of lists. A place is `module:function`,
     imported when it is needed: a reader is `f(data, source)`, from bytes and a name for messages to
-    a `Table`; `recognise` is `f(data, source, formats)` and finds the format where the ending is
-    silent.
+    a `Table`; `recognise` is `f(data, source, formats)` and returns the format where the ending
+    does not define it.
     """
 
     of: str = ""
@@ -92,7 +92,7 @@ HEAD = 1 << 12  # bytes in which the first brace of JSON stands
 
 
 def by_ending(path: str, formats: Formats) -> str | None:
-    """The format that a path's ending stands for, None for none; `.gz` at its end means nothing."""
+    """The format of a path's ending, None for none; a final `.gz` is ignored."""
     suffixes = [s.lower() for s in Path(path).suffixes]
     while suffixes and suffixes[-1] == ".gz":
         suffixes.pop()
@@ -109,8 +109,8 @@ def by_ending(path: str, formats: Formats) -> str | None:
 
 
 def known_by(path: str, data: bytes, formats: Formats) -> str | None:
-    """The format of a file by its keys, where it is JSON of a kind that is known, else by its
-    ending; None for neither. `path` is empty where there is none.
+    """The format of a file by its keys, where it is JSON of a known kind, otherwise by its ending;
+    None without either. `path` is empty where there is none.
     """
     keys = _keys_of(data) if any(formats.marks.values()) else frozenset()
     for kind, wanted in formats.marks.items():
@@ -120,8 +120,8 @@ def known_by(path: str, data: bytes, formats: Formats) -> str | None:
 
 
 def _keys_of(data: bytes) -> frozenset[str]:
-    """The keys of the first JSON object of a file, in any order; where it is damaged, all keys that
-    stand in it.
+    """The keys of the first JSON object of a file, in any order; all keys in the text where the
+    JSON is damaged.
     """
     import msgspec
 
@@ -138,7 +138,7 @@ def _keys_of(data: bytes) -> frozenset[str]:
 
 
 def holds_both(path: str, formats: Formats) -> bool:
-    """Whether a file holds outputs beside their reference."""
+    """Whether a file has outputs beside their reference."""
     from truecost.formats.opening import first_line
 
     if not formats.both or not Path(path).is_file():
@@ -147,9 +147,9 @@ def holds_both(path: str, formats: Formats) -> bool:
 
 
 def by_content(data: bytes, *_: object) -> str:
-    """The format that the unpacked bytes of a list of trials have when no ending says it.
+    """The format of a list of trials, from its unpacked bytes, when the ending does not define it.
 
-    One of `FORMATS`, or `TRIAL_LIST` for text whose layout all lines must tell.
+    One of `FORMATS`, or `TRIAL_LIST` for text whose layout has to match all lines.
     """
     from truecost.formats.tables import SEPARATORS
     from truecost.formats.trial_lists import is_header
@@ -169,7 +169,7 @@ def by_content(data: bytes, *_: object) -> str:
 
 
 def _is_header(line: str, separator: str) -> bool:
-    """Whether a line is unmistakably a header: names, one of them known, no number among them."""
+    """Whether a line is clearly a header: names, one of them known, and no number."""
     import polars as pl
 
     from truecost.formats.trial_lists import WORDS, is_number
@@ -182,7 +182,7 @@ def _is_header(line: str, separator: str) -> bool:
 
 
 def known_format(kind: str, formats: Formats) -> str:
-    """The format itself, when there is one of that name."""
+    """A format by its name; UsageError when there is none of that name."""
     if kind not in formats.texts:
         of = f" for {formats.of}" if formats.of else ""
         raise UsageError(

@@ -166,21 +166,35 @@ def _behind(stretches: pl.DataFrame, kind: int, others: pl.DataFrame) -> pl.Data
 
 
 def check_events(log: EventLog) -> tuple[Finding, ...]:
-    """Faults and oddities in the order of the events of a log.
+    """Check the order and the contents of the events of a stream.
 
-    Errors: a batch number goes down; within a batch, a prediction before adaptation comes after an
-    answer to a question of that batch, `adapt` or a prediction after adaptation, or any answer
-    after the latter; an item is predicted twice in a phase, or in two batches; a question is asked
-    in a batch without predictions; it is asked or answered twice, answered before it is asked, or
-    was never asked (answers without a batch need no question). Warnings: batch numbers begin above
-    0 or leave gaps; items are predicted in one of the phases only; questions have no answer, or are
-    about items that were not predicted.
+    Conditions that are errors, because the figures would be wrong:
+
+    - A batch number decreases.
+    - A prediction before adaptation follows an answer to a question of its batch, an `adapt` event
+      or a prediction after adaptation in its batch.
+    - An answer follows a prediction after adaptation in its batch.
+    - An item is predicted twice in one phase, or in two batches.
+    - A question is asked in a batch without predictions, or asked twice.
+    - An answer has no earlier question (answers without a batch need none), or a question is
+      answered twice.
+    - The log is that of a lifelong run (no other condition is checked then).
+
+    Conditions that are only warnings:
+
+    - The first batch number is above 0, or batch numbers are missing.
+    - An item is predicted in one phase only.
+    - A question has no answer, or its item is not predicted.
+
+    Parameters
+    ----------
+    log : EventLog
+        Log to check.
 
     Returns
     -------
     tuple of Finding
-        Empty when all is well; errors and warnings in the order of the checks. A log of a lifelong
-        run is no stream: that is the only error then.
+        Errors and warnings, in the order of the checks; empty if there are none.
     """
     if (lifelong := _versions(log)) is not None:
         return (lifelong,)

@@ -140,20 +140,27 @@ KINDS = ("ndjson", "parquet", "csv", "tsv")
 
 @dataclass(frozen=True, eq=False)
 class EventLog:
-    """The events of a log, in order.
+    """Events of one event log, in the order of the file.
 
     Attributes
     ----------
+    source : str
+        Path of the file, as messages name it.
     frame : polars.DataFrame
-        The columns of `SCHEMA` in their order, in the order of the file; null where nothing is
-        said. `event`, `phase` and `set` are Enum; `stream`, `run` and `expert` Categorical, and so
-        are `decision` and `label`, but for more than 1,000 different ones (numbers), which are
-        String: logs are put together with `how="vertical_relaxed"`. Answers without a batch have
-        a `set` and a `count`.
+        One row for each event. The columns are those of `truecost.formats.events.SCHEMA`, in that
+        order; a value that the file does not contain is null.
+
+        - `event`, `phase`, `set`, `verdict`, `guess`: type Enum.
+        - `stream`, `run`, `expert`, `timing`: type Categorical.
+        - `decision`, `label`: type Categorical, or String if the column has more than 1,000
+          different values (numbers). Concatenate the frames of several logs with
+          `how="vertical_relaxed"`.
+        - `set`, `count`: never null for an `answer` event without a batch (default: bootstrap, 1).
     problems : tuple of str
-        Warnings for the reader, such as an incomplete last line or ignored columns.
+        Warnings about the file, such as an incomplete last line or ignored columns.
     first_line : int
-        Line of the first event; 0 where there are no lines (Parquet), or rows that span lines.
+        Line number of the first event; 0 if rows have no line numbers (Parquet, or rows that span
+        several lines).
     """
 
     source: str
@@ -165,34 +172,41 @@ class EventLog:
         return len(self.frame)
 
     def where(self, row: int) -> str:
-        """How a row (from 0) is named in messages: by its line, or by its number from 1."""
+        """Position of an event for messages: `line 12`, or `row 12` if the rows have no line
+        numbers.
+
+        Parameters
+        ----------
+        row : int
+            Row of `frame`, from 0.
+        """
         return f"line {row + self.first_line}" if self.first_line else f"row {row + 1}"
 
 
 def read_events(path: str, format: str | None = None) -> EventLog:  # noqa: A002
-    """Read an event log.
+    """Read an event log from a file.
 
     Parameters
     ----------
     path : str
-        A file, gzipped or not; `-` is standard input.
+        Path of the file, gzipped or not; `-` is standard input.
     format : {"ndjson", "parquet", "csv", "tsv"}, optional
-        From the ending (.jsonl, .ndjson, .parquet, .csv, .tsv), else from the content, when left
-        out.
+        Format of the file. Default: the format of the file extension (.jsonl, .ndjson, .parquet,
+        .csv, .tsv); for other extensions, the content decides.
 
     Returns
     -------
     EventLog
-        A last line of JSON that was cut short, as by a process that was killed while writing, is
-        left out, and `problems` names it.
+        All complete events. If a JSON file ends in an incomplete line, because the writing process
+        was killed, this line is left out and `problems` contains a warning.
 
     Raises
     ------
     UsageError
-        When the format is not known.
+        If the format is unknown.
     InputError
-        When the file cannot be read, a line is no JSON object, a column is missing or a value is
-        not what it should be; with the line.
+        If the file cannot be read, a line is not a JSON object, a column is missing or a value is
+        invalid. The message contains the line number.
     """
     source, data = source_name(path), read_bytes(path)
     if not data:

@@ -102,8 +102,8 @@ def _text(value: Any) -> str | None:
 
 
 def scalars(name: str, structures: Sequence[Any]) -> dict[str, list[Scalar | None]]:
-    """Those fields of structures that are a text or a number wherever they stand, by `NAME.field`;
-    of fields that are texts here and numbers there all are texts.
+    """The fields of structures that are a text or a number in every row, by `NAME.field`; a field
+    of texts and numbers becomes texts.
     """
     fields = dict.fromkeys(k for one in structures if isinstance(one, dict) for k in one)
     found: dict[str, list[Scalar | None]] = {}
@@ -120,8 +120,8 @@ def scalars(name: str, structures: Sequence[Any]) -> dict[str, list[Scalar | Non
 def _choices(
     samples: Sequence[Mapping[str, Any]],
 ) -> tuple[npt.NDArray[np.float64] | None, list[str | None] | None]:
-    """Probabilities of the choices of each sample, and the place of the right one; None where
-    samples are no choices.
+    """Probabilities of the choices of each sample, and the index of the right one; None where
+    samples are not choices.
     """
     each = [_log_likelihoods(one["filtered_resps"]) for one in samples]
     if not all(found is not None and len(found) > 1 for found in each):
@@ -135,7 +135,7 @@ def _choices(
 
 
 def _log_likelihoods(responses: Any) -> list[float] | None:
-    """The log-likelihood of each choice, beside which stands whether it is the greedy one."""
+    """The log-likelihood of each choice, stored beside a flag for the greedy choice."""
     if not isinstance(responses, list):
         return None
     try:
@@ -146,7 +146,7 @@ def _log_likelihoods(responses: Any) -> list[float] | None:
 
 
 def _right(sample: Mapping[str, Any], choices: int) -> str | None:
-    """The place of the right choice: the target itself, or that of its text."""
+    """The index of the right choice: the target itself, or the choice with its text."""
     target = _text(sample.get("target"))
     if target is None:
         return None
@@ -162,7 +162,9 @@ def _right(sample: Mapping[str, Any], choices: int) -> str | None:
 
 
 def of_filter(table: Table, wanted: str | None) -> Table:
-    """The samples of one filter; all where there is one: UsageError where several are left."""
+    """The samples of one filter; all samples of a log with a single filter. UsageError where a
+    filter has to be named.
+    """
     if table.format != LM_EVAL:
         return table
     there = table.frame["filter"].unique(maintain_order=True).to_list()

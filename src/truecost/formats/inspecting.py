@@ -95,7 +95,7 @@ _MEMBERS = ("header", "summaries")
 
 
 def _archive(data: bytes, source: str) -> zipfile.ZipFile:
-    """An archive that is open, by a module that knows how its members are packed."""
+    """An opened archive, from a module that supports its compression."""
     try:
         found = zipfile.ZipFile(io.BytesIO(data))
         if sys.version_info < (3, 14) and ZSTANDARD in {e.compress_type for e in found.infolist()}:
@@ -116,7 +116,7 @@ def _whole(data: bytes, source: str) -> tuple[dict[str, Any], list[dict[str, Any
 
 
 def _checked(header: Any, samples: Any, source: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Header and samples, where they are what they should be."""
+    """Header and samples, if they have the expected structure."""
     if not isinstance(header, dict) or "eval" not in header:
         raise InputError(f"{source}: there is no eval in the header; {IS}, as inspect_ai writes it")
     listed = isinstance(samples, list) and all(isinstance(one, dict) for one in samples)
@@ -129,7 +129,7 @@ def _checked(header: Any, samples: Any, source: str) -> tuple[dict[str, Any], li
 
 
 def _under(given: Mapping[str, Any], *keys: str) -> Any:
-    """What stands under keys, one below the other; an empty text where there is none."""
+    """The value under nested keys; an empty text without one."""
     found: Any = given
     for key in keys:
         found = found.get(key, "") if isinstance(found, Mapping) else ""
@@ -137,7 +137,7 @@ def _under(given: Mapping[str, Any], *keys: str) -> Any:
 
 
 def _mapping(given: Any) -> Mapping[str, Any]:
-    """What stands by names; nothing of anything else."""
+    """A mapping; an empty one for any other object."""
     return given if isinstance(given, Mapping) else {}
 
 
@@ -147,7 +147,7 @@ def _target(given: Any) -> str | None:
 
 
 def _scores(samples: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
-    """The value of each scorer, or of each key of one that has several, by sample."""
+    """The value of each scorer for each sample, or of each of its keys where it has several."""
     cells: dict[str, dict[int, Any]] = {}
     for row, scores in enumerate(samples):
         for scorer, score in scores.items():
@@ -163,13 +163,15 @@ def _scores(samples: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
 
 
 def _is_value(value: Any) -> bool:
-    """Whether a score is one value, and not that of a sample that was not scored."""
+    """Whether a score is a single value of a sample that was scored."""
     absent = isinstance(value, float) and math.isnan(value)
     return isinstance(value, str | int | float) and not absent
 
 
 def _numbers(values: Sequence[Any]) -> list[Any]:
-    """Values as numbers where all are; as they are otherwise, as texts, none where not scored."""
+    """Values as numbers where all can be read so, otherwise as texts; null where a sample was not
+    scored.
+    """
     kept = [value if _is_value(value) else None for value in values]
     coded = [None if value is None else _number(value) for value in kept]
     if all(code is not None for code, value in zip(coded, kept, strict=True) if value is not None):
@@ -178,7 +180,7 @@ def _numbers(values: Sequence[Any]) -> list[Any]:
 
 
 def _number(value: str | float) -> float | None:
-    """A grade as a number: None where it stands for none."""
+    """A grade as a number; None where it has none."""
     if not isinstance(value, str):
         return float(value)
     if value in GRADES:
@@ -190,7 +192,7 @@ def _number(value: str | float) -> float | None:
 
 
 def _spent(samples: Sequence[Mapping[str, Any]]) -> dict[str, list[float | None]]:
-    """Tokens, over all models, and seconds of each sample, as far as they are known."""
+    """Tokens over all models, and seconds, of each sample, where they are known."""
     found: dict[str, list[float | None]] = {}
     for name in USAGE:
         each = [

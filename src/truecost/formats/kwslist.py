@@ -44,9 +44,9 @@ LAST = re.compile(r"[ \t]*/>[ \t]*\r?\n")
 
 
 def values_of(lines: bytes, element: str, names: Sequence[str]) -> list[list[str]] | None:
-    """For each attribute its value in every line, of empty elements that stand one a line.
+    """The value of each attribute in every line, for empty elements with one line each.
 
-    Further attributes do not matter. None where a parser has to look.
+    Further attributes are ignored. None where the XML parser has to read the lines.
     """
     first, count = lines[: lines.index(b"\n") + 1], lines.count(b"\n")
     blank = first.translate(None, PRINTABLE)
@@ -69,7 +69,7 @@ def values_of(lines: bytes, element: str, names: Sequence[str]) -> list[list[str
 
 
 def _names(marks: Sequence[str], element: str) -> list[str]:
-    """The attributes of a line from what stands around their values; none where it is otherwise."""
+    """The attributes of a line, from the text around their values; none for another form."""
     layouts = [re.compile(rf"[ \t]*<{re.escape(element)}{NAME}", re.ASCII)]
     layouts += [re.compile(NAME, re.ASCII)] * (len(marks) // 2 - 1)
     matches = [layout.fullmatch(mark) for layout, mark in zip(layouts, marks[::2], strict=False)]
@@ -93,14 +93,14 @@ ANSWERS: dict[str, type[pl.DataType]] = {
 
 @dataclass(frozen=True, eq=False)
 class DetectionList:
-    """The detections of a system: one entry of each array for each, in the order of the file.
+    """The detections of a system: arrays with an entry for each, in the order of the file.
 
-    `header` is the file's description of the system and its run (`system_id`, `min_score`, ...).
-    `answers` are the queries that are listed, with or without detections, in the order of the file:
-    `query`, `search_time` (seconds), `oov_count` (words that the system did not know), `line`; a
-    table lists the queries of its rows, without times and counts. `query`, `document` and `channel`
-    are places in `queries`, `documents` and `channels`. Times are seconds from 0, scores finite.
-    `noun` says what `line` numbers: lines, or rows (from 0) where a file has no lines.
+    `header`: the file's description of the system and its run (`system_id`, `min_score`, ...).
+    `answers`: the listed queries, with or without detections, in the order of the file: `query`,
+    `search_time` (seconds), `oov_count` (words that the system did not know), `line`; for a table
+    the queries of its rows, without times and counts. `query`, `document` and `channel` are indices
+    into `queries`, `documents` and `channels`. Times are seconds from 0, scores finite. `noun`:
+    noun for what `line` numbers: lines, or rows (from 0) of a file without lines.
     """
 
     source: str
@@ -123,7 +123,7 @@ class DetectionList:
         return len(self.score)
 
     def where(self, row: int) -> str:
-        """How a detection (from 0) is named in messages."""
+        """The name of a detection (from 0) in messages."""
         return f"{self.noun} {self.line[row]}"
 
 
@@ -140,7 +140,7 @@ def of_blocks(data: Iterable[bytes], source: str) -> DetectionList:
 
 
 class _Detections(xml.Gathered):
-    """Detections as they are read: rows as text, packed into arrays after every block."""
+    """Detections while a file is read: rows as text, packed into arrays after every block."""
 
     def __init__(self, source: str) -> None:
         super().__init__(source)
@@ -155,7 +155,7 @@ class _Detections(xml.Gathered):
         self.accepted = bytearray()
 
     def roots(self) -> dict[str, xml.Element]:
-        """What may stand in a file, in both of its kinds."""
+        """The elements that a file may contain, in both of its kinds."""
         new = self._root("detected_kwlist", "kwid", "search_time", "oov_count", "kw")
         old = ("detected_termlist", "termid", "term_search_time", "oov_term_count", "term")
         return {"kwslist": new, "stdlist": self._root(*old)}
@@ -194,7 +194,7 @@ class _Detections(xml.Gathered):
     def _answer(
         self, attributes: list[str], line: int, layout: str, names: tuple[str, str, str]
     ) -> None:
-        """What a system answers to a query."""
+        """Begin the answer of a system to a query."""
         kwid, time, count = names
         query = xml.values(attributes, [kwid], self.source, line, layout)[0].strip()
         given = xml.mapping(attributes)
@@ -214,7 +214,7 @@ class _Detections(xml.Gathered):
         self.begins.append(len(self.lines))
 
     def _stated(self, text: str | None, name: str, line: int) -> float | None:
-        """A number that need not be there."""
+        """An optional number."""
         if text is None or text.strip().upper() in ("", "NA"):
             return None
         found = xml.number(text)
@@ -239,7 +239,7 @@ class _Detections(xml.Gathered):
             column.clear()
 
     def _finite(self, texts: list[str], name: str, first: int) -> Floats:
-        """Numbers of one attribute of rows; times are not negative."""
+        """The numbers of one attribute; times must not be negative."""
         found = pl.Series(texts, dtype=pl.String).cast(pl.Float64, strict=False)
         if found.null_count():
             found = pl.Series(texts).str.strip_chars().cast(pl.Float64, strict=False)
@@ -269,7 +269,7 @@ class _Detections(xml.Gathered):
         self.refuse(line, f"{why}; expected {expected}")
 
     def packed(self) -> DetectionList:
-        """All that was read."""
+        """The detections of the whole file."""
         rows = [(query, *answer) for query, answer in self.answers.items()]
         sizes = np.diff([*self.begins, len(self.lines)])
         query = np.repeat(np.arange(len(rows), dtype=np.int32), sizes)

@@ -48,7 +48,7 @@ def read_manifest(data: bytes, source: str) -> Table:
 
 
 def _sessions(frame: pl.DataFrame, source: str) -> pl.DataFrame:
-    """The sessions of a manifest of chunks, each of which repeats the reference of its session."""
+    """The sessions of a manifest of chunks, each of which has the reference of its session."""
     parent, index = CHUNKS
     found = frame.sort(index).group_by(parent, maintain_order=True)
     gaps = found.agg((pl.col(index).cast(pl.Int64).sort() != pl.int_range(pl.len())).any())
@@ -65,9 +65,9 @@ def _sessions(frame: pl.DataFrame, source: str) -> pl.DataFrame:
 
 
 def as_output(table: Table, columns: Mapping[str, str]) -> Table:
-    """A manifest with its outputs as texts; any other table as it is: InputError without any.
+    """A manifest with its outputs as texts, InputError without any; any other table unchanged.
 
-    `columns` are those that are mapped: a mapped text is the output, whatever it is called.
+    `columns`: the mapped columns; a mapped text is the output, whatever its name.
     """
     if table.format != MANIFEST:
         return table

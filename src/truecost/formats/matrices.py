@@ -61,8 +61,9 @@ def read_matrix(data: bytes, source: str) -> Table:
 
 
 def in_memory(given: Any) -> Any:
-    """Tables of matrices in memory, as of a file: of an array, a tensor, lists of numbers or
-    results of Avalanche, or of each value of a mapping of such. Anything else as it is.
+    """Tables from matrices in memory, like those of a file: from an array, a tensor, lists of
+    numbers, results of Avalanche, or a mapping of such values. Any other object is returned
+    unchanged.
     """
     found = _listed(given)
     if _is_run(found) or _runs_in(found) is not None:
@@ -74,9 +75,10 @@ def in_memory(given: Any) -> Any:
 
 
 def of_seeds(tables: Sequence[Table], source: str) -> Table:
-    """One table of a system's files: each is a run named as the file, unless they name their runs.
+    """One table from the files of a system: each file is a run with the file's name, unless the
+    files name their runs.
 
-    InputError where some of them have a column `seed`, and others none.
+    InputError where only some of them have a column `seed`.
     """
     named = [table.source for table in tables if "seed" in table.columns]
     if named and len(named) < len(tables):
@@ -97,7 +99,7 @@ def of_seeds(tables: Sequence[Table], source: str) -> Table:
 
 
 def _table(found: Any, source: str) -> Table:
-    """The table of what a file or the memory holds."""
+    """The table of a file or an object in memory."""
     runs = _runs_in(found)
     if runs is None:
         frame = _of_run(found, source)
@@ -129,9 +131,7 @@ def _listed(given: Any) -> Any:
 
 
 def _runs_in(found: Any) -> dict[str, Any] | None:
-    """The runs of a list or of an object by seed, perhaps under a name; None where there are
-    none.
-    """
+    """The runs in a list or in an object by seed, perhaps under a name; None without any."""
     if isinstance(found, list) and found and all(map(_is_run, found)):
         return {str(k): run for k, run in enumerate(found)}
     if not isinstance(found, dict) or _is_run(found):
@@ -145,7 +145,7 @@ def _runs_in(found: Any) -> dict[str, Any] | None:
 
 
 def _is_run(found: Any) -> bool:
-    """Whether something is what one run gave: a matrix of numbers, or results of Avalanche."""
+    """Whether an object is the result of one run: a matrix of numbers, or results of Avalanche."""
     if _is_matrix(found):
         return all(_is_score(cell) for row in found for cell in row)
     if isinstance(found, dict):  # get_all_metrics()
@@ -155,12 +155,12 @@ def _is_run(found: Any) -> bool:
 
 
 def _is_result(item: tuple[Any, Any]) -> bool:
-    """Whether a key and its value are what Avalanche measured once."""
+    """Whether a key and its value are a result of Avalanche."""
     return bool(AVALANCHE.fullmatch(str(item[0]))) and _is_score(item[1])
 
 
 def _shape(frame: pl.DataFrame) -> str:
-    """What was found, in a few words."""
+    """The size of a table in words."""
     versions = counted(frame["version"].n_unique(), "version")
     own = ("version", "learnt", "time", "seed")
     tests = [name for name in frame.columns if name not in own]
@@ -178,7 +178,7 @@ def _of_run(found: Any, source: str) -> pl.DataFrame:
 
 
 def _rows_of(found: Any, source: str) -> tuple[list[Any], list[str] | None, list[str] | None]:
-    """Rows of a matrix, names of its columns and of its rows where they are said."""
+    """Rows of a matrix, with the names of its columns and rows where they are given."""
     if isinstance(found, dict) and _is_split(found):
         names = [str(name) for name in found["columns"]]
         return found["data"], names, [str(name) for name in found.get("index", [])] or None
@@ -201,13 +201,13 @@ def _rows_of(found: Any, source: str) -> tuple[list[Any], list[str] | None, list
 
 
 def _is_split(found: dict[str, Any]) -> bool:
-    """Whether an object is a frame of pandas, `orient="split"`."""
+    """Whether an object is a pandas frame in the form `orient="split"`."""
     names = isinstance(found.get("columns"), list) and isinstance(found.get("index", []), list)
     return names and _is_matrix(found.get("data"))
 
 
 def _is_matrix(given: Any) -> bool:
-    """Whether something is a list of lists."""
+    """Whether an object is a list of lists."""
     rows = isinstance(given, list) and bool(given) and all(isinstance(row, list) for row in given)
     return rows and any(given) and not any(isinstance(cell, list) for row in given for cell in row)
 
@@ -237,14 +237,14 @@ def _is_score(cell: Any) -> bool:
 
 
 def _in_turn(versions: int, times: Sequence[str]) -> list[str]:
-    """Names of versions that learnt the tasks of the tests in turn."""
+    """Names of versions that learnt the tasks of the tests one after the other."""
     before = ["initial"] * (versions == len(times) + 1)
     later = [str(k) for k in range(len(times), versions - len(before))]
     return [*before, *times[: versions - len(before)], *later]
 
 
 def _of_avalanche(found: Any, source: str) -> pl.DataFrame | None:
-    """A long table of what Avalanche returns; None for anything else."""
+    """A long table of results of Avalanche; None for any other object."""
     if isinstance(found, dict) and any(map(AVALANCHE.fullmatch, map(str, found))):
         named = {str(key): of for key, of in found.items() if AVALANCHE.fullmatch(str(key))}
         series = {key: _values(key, of, source) for key, of in named.items()}
@@ -276,7 +276,7 @@ def _of_avalanche(found: Any, source: str) -> pl.DataFrame | None:
 
 
 def _values(key: str, given: Any, source: str) -> list[Any]:
-    """The values of a metric, beside its steps or in one list."""
+    """The values of a metric, with or without a list of steps before them."""
     if isinstance(given, list) and len(given) == 2 and all(isinstance(one, list) for one in given):
         return list(given[1])
     if isinstance(given, list):
@@ -287,10 +287,10 @@ def _values(key: str, given: Any, source: str) -> list[Any]:
 
 
 def tidied(table: Table) -> Table:
-    """A wide table whose versions have no name for their column, and whose versions and times are
-    called `Exp0`, `Task 1` and the like, as a matrix has them: numbers, and a column `version`.
+    """A wide table in the form of a matrix, if its column of versions has no name and its versions
+    and times are called `Exp0`, `Task 1` and so on: these become numbers, and a column `version`.
 
-    Any other table is given back as it is.
+    Any other table is returned unchanged.
     """
     names = table.frame.columns
     first = names[0] if names else ""
@@ -313,7 +313,7 @@ def tidied(table: Table) -> Table:
 
 
 def _numbered(names: Sequence[str]) -> dict[str, str] | None:
-    """The number in each name; None unless all are one word and a number of their own."""
+    """The number in each name; None unless all names are one word with a number each."""
     found = {name: NAMED.fullmatch(name) for name in names}
     words = {told[1].lower() if told else "" for told in found.values()}
     numbers = {name: str(int(told[2])) for name, told in found.items() if told}
@@ -324,7 +324,7 @@ def _numbered(names: Sequence[str]) -> dict[str, str] | None:
 
 
 def _learnt_by_name(frame: pl.DataFrame) -> pl.DataFrame:
-    """A frame whose versions are named by the tasks that they learnt, of which 0 is the first."""
+    """A frame whose versions are named after the tasks that they learnt; 0 is the first task."""
     if "learnt" in frame.columns:
         return frame
     at = pl.col("version").cast(pl.String)

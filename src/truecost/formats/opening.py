@@ -1,8 +1,9 @@
-"""The bytes of files, read whole or a block at a time within limits; how paths are shown; TOML.
+"""The bytes of files, read whole or in blocks, within limits; names of files in messages; TOML.
 
-A gzipped file is unpacked on the way, a block at a time too, so that one that would fill the memory
-when unpacked does not. How much a compressed file may hold and how long a line may be is limited;
-environment variables lift that (`UNPACKED`, `LINE`). Devices are no files.
+A gzipped file is unpacked while it is read, block by block, so that one whose content does not fit
+into memory is not unpacked whole. The size of a compressed file and the length of a line are
+limited; environment variables lift these limits (`UNPACKED`, `LINE`). Devices are not read as
+files.
 """
 
 import hashlib
@@ -39,14 +40,14 @@ LINELESS = (b"<", b"[", b"PK", b"PAR1", b"\x93NUMPY")  # XML, JSON, arrays: they
 
 @dataclass(frozen=True)
 class Limit:
-    """A number of bytes, and the environment variable that states another one."""
+    """A number of bytes, and the environment variable that replaces it."""
 
     variable: str
     default: float
 
     @property
     def size(self) -> float:
-        """The limit that holds; UsageError when the variable is no number above 0."""
+        """The valid limit; UsageError when the variable is not a number above 0."""
         given = os.environ.get(self.variable) or str(self.default)
         try:
             size = float(given)
@@ -60,7 +61,7 @@ class Limit:
         return size
 
     def lifted(self) -> str:
-        """The limit and what lifts it, for messages."""
+        """The limit, and the way to lift it, for messages."""
         return (
             f"the limit of {self.size:.12g} bytes; if the file is as it should be, set the "
             f"environment variable {self.variable} to a larger number"
@@ -72,14 +73,14 @@ LINE = Limit("TRUECOST_MAX_LINE", 64e6)
 
 
 def source_name(path: str) -> str:
-    """How a path is named in messages."""
+    """The name of a path in messages."""
     return "standard input" if path in STANDARD_INPUT else path
 
 
 def blocks(path: str, size: int = BLOCK) -> Iterator[bytes]:
-    """The bytes of a file or of standard input, unpacked when gzipped, in blocks of `size` at most.
+    """The bytes of a file or of standard input, unpacked when gzipped, in blocks of at most `size`.
 
-    No block is empty: an empty file has none.
+    No block is empty: an empty file gives no block.
     """
     packed, stored = _peeked(stored_blocks(path, size))
     return _lined(
@@ -121,9 +122,7 @@ def read_bytes(path: str) -> bytes:
 
 
 def refuse_zipped(data: bytes, source: str) -> None:
-    """Refuse a zip archive that is no format of ours: those hold arrays, or the log of a harness,
-    or are read by whoever knows what they are when they are damaged.
-    """
+    """Refuse a zip archive other than one of arrays or of a harness: an Excel workbook, say."""
     import zipfile
 
     try:
@@ -143,7 +142,9 @@ def refuse_zipped(data: bytes, source: str) -> None:
 
 
 def first_line(path: str) -> bytes:
-    """The first line of a file, or as much of it as is there; InputError as `blocks` says."""
+    """The first line of a file, or its whole content without a line break; InputError as in
+    `blocks`.
+    """
     begun: list[bytes] = []
     for block in blocks(path):
         begun.append(block)
@@ -153,7 +154,7 @@ def first_line(path: str) -> bytes:
 
 
 def stored_blocks(path: str, size: int = BLOCK) -> Iterator[bytes]:
-    """The bytes of a file or of standard input as they are, in blocks of `size` at most."""
+    """The stored bytes of a file or of standard input, in blocks of at most `size`."""
     if path in STANDARD_INPUT:
         yield from _read(sys.stdin.buffer, source_name(path), size)
         return
@@ -162,9 +163,9 @@ def stored_blocks(path: str, size: int = BLOCK) -> Iterator[bytes]:
 
 
 def opened(path: str | Path) -> io.BufferedReader:
-    """A file, opened to read; what a killed command hid of it is put back first.
+    """A file opened to read, after restoring what a killed command moved away from it.
 
-    A device has no end, and is refused; a pipe is none.
+    A device has no end, and is refused; a pipe is read.
     """
     refuse_forked()
     place = Path(path)
@@ -185,7 +186,7 @@ def opened(path: str | Path) -> io.BufferedReader:
 
 
 def pieces(data: bytes, size: int = BLOCK) -> Iterator[bytes]:
-    """Bytes that are there already, a block at a time."""
+    """Bytes in memory, in blocks."""
     for start in range(0, len(data), size):
         yield data[start : start + size]
 
@@ -199,20 +200,20 @@ def _read(file: IO[bytes], source: str, size: int) -> Iterator[bytes]:
 
 
 def _peeked(stored: Iterator[bytes]) -> tuple[bool, Iterator[bytes]]:
-    """Whether blocks are gzip data, and all of them again."""
+    """Whether blocks are gzip data, and all of the blocks again."""
     first = next(stored, b"")
     return first.startswith(GZIP), chain([first] * bool(first), stored)
 
 
 def _joined(found: Iterable[bytes]) -> bytes:
-    """Blocks as one, without a second copy of them."""
+    """The content of all blocks, without a second copy of them."""
     stream = io.BytesIO()
     stream.writelines(found)
     return stream.getvalue()
 
 
 def _lined(found: Iterable[bytes], source: str) -> Iterator[bytes]:
-    """The blocks, with no line in them that is too long."""
+    """The blocks, with an error for a line that is too long."""
     limit, text, since = LINE.size, None, 0
     for block in found:
         if text is None and (begun := block.lstrip(BEFORE)):
@@ -225,7 +226,7 @@ def _lined(found: Iterable[bytes], source: str) -> Iterator[bytes]:
 
 
 def _unpacked(packed: Iterator[bytes], source: str, size: int) -> Iterator[bytes]:
-    """What gzip data hold; a file may have several members, one after another."""
+    """The content of gzip data; a file may have several members, one after another."""
     unpacker, first = zlib.decompressobj(WITH_HEADER), True
     total, limit = 0, UNPACKED.size
     try:
@@ -273,7 +274,9 @@ def sha256(path: str) -> str:
 
 
 def decoded(data: bytes, kind: type[Kind], source: str, no: str, wanted: str) -> Kind:
-    """JSON as a struct; `no`: that it is none of these, `wanted`: what is expected."""
+    """JSON as a struct. `no`: noun for what the file is not, in the message; `wanted`: the expected
+    content.
+    """
     import msgspec
 
     try:
@@ -289,9 +292,9 @@ def decoded(data: bytes, kind: type[Kind], source: str, no: str, wanted: str) ->
 
 
 def json_of(data: bytes | str, **how: Any) -> Any:
-    """JSON of others by the rules of Python, which know NaN; ValueError, RecursionError where it is
-    none. A whole number that 64 bits do not hold is a float, and what no UTF-8 has, such as half of
-    a pair of surrogates, an escape.
+    """JSON of other programs by the rules of Python, which allow NaN; ValueError or RecursionError
+    if it is invalid. A whole number beyond 64 bits becomes a float, and characters without UTF-8,
+    such as half of a surrogate pair, become escapes.
     """
     if isinstance(data, bytes):
         data = data.decode(json.detect_encoding(data), "surrogatepass")
@@ -313,8 +316,8 @@ def _small(digits: str) -> int:
 
 
 def json_text(content: object) -> str:
-    """JSON as it is stored and printed, indented, with a line break at its end; what of a file's
-    name is no UTF-8 stands in it as escapes.
+    """JSON in its stored and printed form: indented, with a final line break; characters without
+    UTF-8, such as bytes of a file name, as escapes.
     """
     import msgspec
 
@@ -326,7 +329,7 @@ def json_text(content: object) -> str:
 
 
 def encodable(content: Any) -> Any:
-    """The same builtins with what no UTF-8 has, such as bytes in the name of a file, as escapes."""
+    """Builtins with escapes for characters without UTF-8, such as bytes in the name of a file."""
     if isinstance(content, str):
         return content.encode(errors="backslashreplace").decode()
     if isinstance(content, dict):
@@ -335,7 +338,7 @@ def encodable(content: Any) -> Any:
 
 
 def why_undecoded(error: Exception) -> str:
-    """The fault of a text that is nested too deeply, for messages."""
+    """The reason why a text could not be decoded, for messages."""
     return "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
 
 

@@ -1,4 +1,4 @@
-"""Page headers of Parquet files, looked at before a parser asks for the memory they promise.
+"""Page headers of Parquet files, read before a parser allocates the memory that they ask for.
 
 A damaged header may declare a negative number of values, for which the parser of polars asks for
 more memory than there is and ends the process. Only the footer and the headers of pages are read
@@ -19,7 +19,7 @@ REPEATED = 2  # the repetition of a list's elements
 
 
 def check_file(path: str) -> None:
-    """Raise ValueError where a local Parquet file holds numbers that cannot be."""
+    """Raise ValueError where a local Parquet file declares impossible numbers."""
     with (
         Path(path).open("rb") as file,
         mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data,
@@ -50,7 +50,7 @@ def _check(data: Data) -> None:
 
 
 def _check_pages(data: Data, column: Struct, rows: int, name: str) -> None:
-    """Walk the pages of a column in a row group until all of its values are seen."""
+    """Read the page headers of a column in a row group until all its values are counted."""
     at, left = column.get(11) or column[9], column[5]
     while left > 0:
         where = f"the page of column {name!r} at byte {at}"
@@ -77,7 +77,7 @@ def _between(number: int, most: int, where: str, what: str) -> None:
 
 
 def _struct(data: Data, at: int, depth: int = 0) -> tuple[Struct, int]:
-    """The fields of a struct, and where it ends."""
+    """The fields of a struct, and the index after its end."""
     if depth > DEEPEST:
         raise ValueError("its footer or a page header is nested too deeply")
     found: Struct = {}
@@ -131,7 +131,7 @@ def _list(data: Data, at: int, depth: int) -> tuple[list[Any], int]:
 
 
 def _varint(data: Data, at: int) -> tuple[int, int]:
-    """An integer of seven bits a byte, the lowest first."""
+    """An integer in bytes of seven bits, the lowest first."""
     byte = data[at]
     found, shift = byte & 127, 7
     while byte > 127:
@@ -145,6 +145,6 @@ def _varint(data: Data, at: int) -> tuple[int, int]:
 
 
 def _number(data: Data, at: int) -> tuple[int, int]:
-    """A signed integer: even numbers stand for those from zero, odd ones for the negative."""
+    """A signed integer in zigzag form: even numbers for 0, 1, ..., odd for negative ones."""
     found, at = _varint(data, at)
     return (found >> 1) ^ -(found & 1), at

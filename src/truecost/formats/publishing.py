@@ -1,10 +1,10 @@
-"""Files that are written all or not at all: nothing half-written is left where it looks whole.
+"""Files that are written all or not at all: no path ever holds a file that is only partly written.
 
-Everything is written aside first, beside its place; then what stands there is moved away and the
-new files are moved in. Whatever stops this (a full disk, an interruption), what stood there before
-comes back. A process that is killed leaves its folder aside, with a note of the moves for as long
-as they are not complete: whoever writes or reads there next moves back what the note names
-(`tidy`). A lock tells such a folder from one in which somebody is still writing.
+All content is first written to a folder beside its target; then the old files are moved away and
+the new ones moved in. If this is interrupted (a full disk, Ctrl-C), the old files are moved back. A
+killed process leaves its folder, with a note of the moves until all are done: the next reader or
+writer there moves the noted files back (`tidy`). A lock distinguishes such a folder from one in
+use.
 """
 
 import json
@@ -24,8 +24,8 @@ Content = str | bytes | Mapping[str, bytes]  # of a file, or of the files of a f
 
 
 def publish(files: Mapping[Path, Content], retire: Iterable[Path] = ()) -> None:
-    """Put files into their places, all of them or none; of several folders each for itself when
-    the process is killed.
+    """Move files into their places, all of them or none; when the process is killed, this is true
+    of each folder by itself.
 
     Parameters
     ----------
@@ -56,10 +56,10 @@ def publish(files: Mapping[Path, Content], retire: Iterable[Path] = ()) -> None:
 
 
 def tidy(folder: Path) -> None:
-    """Move back what a killed `publish` took away in a folder, and remove what it left.
+    """Move back the files that a killed `publish` moved away in a folder, and remove its leftovers.
 
-    The folder need not be there. Files that another process is writing stay, and all files stay
-    where files cannot be locked.
+    The folder may be missing. Files of a process that is still writing are left alone, and so are
+    all files where locks are not supported.
     """
     for left in folder.glob(f"{ASIDE}*"):
         with suppress(OSError):  # it is going, or it is another user's
@@ -68,7 +68,7 @@ def tidy(folder: Path) -> None:
 
 @contextmanager
 def aside(folder: Path) -> Iterator[Path]:
-    """A folder to write in, beside the places; nothing stays of it, even of one that was killed."""
+    """A temporary folder beside the targets; nothing of it remains, even after a kill."""
     tidy(folder)
     made, lock = _claim(folder)
     try:
@@ -78,7 +78,9 @@ def aside(folder: Path) -> Iterator[Path]:
 
 
 def refused(place: Path) -> str:
-    """Why a file cannot be written; empty when it can. It is tried, and nothing stays of it."""
+    """The reason why a file cannot be written; empty when it can. A trial file is written and
+    removed.
+    """
     exchange = _Exchange()
     try:
         exchange.prepare(place, b"")
@@ -90,7 +92,7 @@ def refused(place: Path) -> str:
 
 
 class _Exchange:
-    """What is moved where, so that it can be moved back."""
+    """The moves of one `publish`, so that they can be undone."""
 
     def __init__(self) -> None:
         self.at = Path()  # what is being written, for messages
@@ -99,7 +101,7 @@ class _Exchange:
         self.done = False
 
     def prepare(self, place: Path, content: Content) -> None:
-        """Write the content aside."""
+        """Write the content to the temporary folder."""
         self.at = place
         self._refuse_devices(place)
         for folder in (place.parent, *place.parent.parents):
@@ -120,7 +122,7 @@ class _Exchange:
 
     @staticmethod
     def _refuse_devices(place: Path) -> None:
-        """What is no regular file must never be renamed over."""
+        """Refuse a target that is not a regular file: renaming would replace it."""
         try:
             mode = place.stat().st_mode  # asked once: another process may be writing there too
         except (FileNotFoundError, NotADirectoryError):
@@ -130,7 +132,7 @@ class _Exchange:
             raise OSError(0, "it is a device, not a file")
 
     def note(self, places: Iterable[Path]) -> None:
-        """Write down in each folder what is about to be moved, and whether something is there."""
+        """Write into each folder the planned moves, and whether each target exists."""
         for folder, (aside, _) in self.aside.items():
             moves = [(p.name, os.path.lexists(p)) for p in places if p.parent == folder]
             draft = aside / f"{MOVES}.part"
@@ -138,23 +140,23 @@ class _Exchange:
             draft.rename(aside / MOVES)
 
     def take_away(self, place: Path) -> None:
-        """Move what stands in a place aside."""
+        """Move an old file away."""
         self.at = place
         if os.path.lexists(place) and place.parent in self.aside:
             place.rename(self._aside(place) / "old" / place.name)
 
     def put(self, place: Path) -> None:
-        """Move what was written to its place."""
+        """Move a new file to its target."""
         self.at = place
         (self._aside(place) / "new" / place.name).rename(place)
 
     def commit(self) -> None:
-        """From here on the new files count."""
+        """Mark the moves as complete: the new files are valid from here on."""
         for aside, _ in self.aside.values():
             (aside / MOVES).unlink(missing_ok=True)
 
     def finish(self) -> None:
-        """Undo everything unless it was done; leave nothing aside."""
+        """Undo all moves unless they were committed; remove the temporary folders."""
         with suppress(OSError):  # the next command tries it again
             if self.done:
                 self.commit()
@@ -171,7 +173,7 @@ class _Exchange:
 
 
 def _claim(folder: Path) -> tuple[Path, int]:
-    """A new folder aside, and its lock."""
+    """A new temporary folder, and its lock."""
     while True:
         made = Path(tempfile.mkdtemp(prefix=ASIDE, dir=folder))
         try:
@@ -184,14 +186,14 @@ def _claim(folder: Path) -> tuple[Path, int]:
 
 
 def _release(made: Path, lock: int) -> None:
-    """Remove a folder aside, unless what it holds must still be moved back."""
+    """Remove a temporary folder, unless files in it must still be moved back."""
     os.close(lock)
     if not (made / MOVES).exists():
         shutil.rmtree(made, ignore_errors=True)
 
 
 def locked(lock: int) -> bool | None:
-    """Whether a lock was free, and is held now; None where files cannot be locked."""
+    """Whether a lock was free and is held now; None where locks are not supported."""
     try:
         import fcntl
 
@@ -204,7 +206,7 @@ def locked(lock: int) -> bool | None:
 
 
 def _settle(left: Path) -> None:
-    """Undo and remove a folder aside that nobody uses."""
+    """Undo and remove a temporary folder without a process."""
     with suppress(OSError):
         left.rmdir()  # it was made or emptied, and no more
     if not left.is_dir() or left.is_symlink():
@@ -226,7 +228,7 @@ def _settle(left: Path) -> None:
 
 
 def _undo(aside: Path) -> None:
-    """Move back what was moved, if the note of the moves is there: as often as is needed."""
+    """Move files back, if the note of the moves exists; this can be repeated."""
     folder, note = aside.parent, aside / MOVES
     if not note.exists():
         return

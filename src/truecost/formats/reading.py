@@ -1,4 +1,6 @@
-"""Reading files of all formats, and folders of them, by what the caller, ending or content says."""
+"""The reader of files and folders in all formats, whether the format is named, or follows from
+ending or content.
+"""
 
 import codecs
 import io
@@ -20,7 +22,7 @@ from truecost.tasks import find as face_of
 
 
 def files_of(folder: Path) -> list[Path]:
-    """The files of a folder without hidden ones, sorted by name; of arrays, the arrays alone."""
+    """The visible files of a folder, sorted by name; only the arrays of a folder of arrays."""
     found = sorted(path for path in folder.iterdir() if not path.name.startswith("."))
     return [path for path in found if path.suffix == ".npy"] or found
 
@@ -28,7 +30,7 @@ def files_of(folder: Path) -> list[Path]:
 def listed(path: str, stated: str | None, kinds: Sequence[str]) -> tuple[str, list[Path]]:
     """The format of the files of a folder, and the files by name, gzipped or not.
 
-    All of them must be of one ending of `kinds`, so that nothing is passed over in silence.
+    All files must have one ending of `kinds`, so that none is ignored silently.
     """
     if stated is not None and stated not in kinds:
         raise UsageError(
@@ -61,7 +63,7 @@ def _is_of(path: Path, kind: str) -> bool:
 
 
 def joined(tables: Sequence[Table], source: str) -> Table:
-    """One table of the tables of files of one format, each row with the place where it stands."""
+    """One table from tables of files of one format; each row records its file and line."""
     filled = [table for table in tables if len(table)] or [*tables[:1]]
     starts = accumulate((len(table) for table in filled[:-1]), initial=0)
     lines = [table.lines for table in filled if table.lines is not None]
@@ -84,9 +86,9 @@ TIMES = ("start", "end", "duration")
 
 
 def read_nothing(data: bytes, source: str, kind: str) -> Table | None:
-    """The table without rows of a file that holds nothing but blank lines and comments.
+    """The empty table of a file with only blank lines and comments.
 
-    None when there is a record, or has to be one in the format.
+    None when there is a record, or the format requires one.
     """
     if kind not in COLUMNS:
         return None
@@ -194,12 +196,12 @@ def read(
 
 
 def formats_of(task: str | Formats | None) -> Formats:
-    """The formats of a task by its name; those of the default task when nothing is given."""
+    """The formats of a task by its name. Default: those of the default task."""
     return task if isinstance(task, Formats) else face_of(task).formats
 
 
 def _read_folder(path: str, stated: str | None, formats: Formats, empty: bool) -> Table | None:
-    """The table of the files of a folder; None where folders are not read."""
+    """The table of the files of a folder; None where the task does not read folders."""
     from truecost.formats import tables as arrays
 
     if "npy" in formats.texts and stated in (None, "npy"):
@@ -220,7 +222,9 @@ def _read_folder(path: str, stated: str | None, formats: Formats, empty: bool) -
 def _read_empty(
     data: bytes, source: str, stated: str | None, formats: Formats, empty: bool
 ) -> Table | None:
-    """The table of a file without records, where that is allowed; an empty file is refused else."""
+    """The table of a file without records, where this is allowed; otherwise an empty file is
+    refused.
+    """
     kind = stated or formats.plainest
     table = read_nothing(data, source, kind) if empty else None
     if data or table is not None:
@@ -232,7 +236,7 @@ def _read_empty(
 
 
 def _read_content(data: bytes, source: str, stated: str | None, formats: Formats) -> Table:
-    """The table of a file that has content, whose format may be stated."""
+    """The table of a file that is not empty, whose format may be stated."""
     kind = stated or ("parquet" if data.startswith(b"PAR1") else "")
     kind = kind or loaded(formats.recognise)(data, source, formats)
     table = _parse(data, kind, source, formats)
@@ -245,7 +249,7 @@ def _read_content(data: bytes, source: str, stated: str | None, formats: Formats
 
 
 def _parse(data: bytes, kind: str, source: str, formats: Formats) -> Table:
-    """The table of a file whose format is known, or at least known to be a list of trials."""
+    """The table of a file whose format is known, at least as that of a list of trials."""
     if place := formats.readers.get(kind) or READERS.get(kind):
         table: Table = loaded(place)(data, source)
         return table
@@ -262,16 +266,16 @@ def _parse(data: bytes, kind: str, source: str, formats: Formats) -> Table:
 
 
 def table_of_bytes(data: bytes, path: str, stated: str | None, task: str | Formats | None) -> Table:
-    """The table of a file whose bytes are read and unpacked already.
+    """The table of a file, from its bytes, already read and unpacked.
 
     Parameters
     ----------
     path : str
-        Its ending may say the format.
+        Path of the file; its ending may name the format.
     stated : str, optional
-        The format that an option says.
+        Format that an option names.
     task : str or Formats, optional
-        As `read` takes it.
+        Name or formats of the task, as in `read`.
     """
     formats = formats_of(task)
     if not data:

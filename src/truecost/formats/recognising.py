@@ -1,19 +1,20 @@
-"""Which format a file other than a list of trials has, when its ending is silent.
+"""The format of a file that is not a list of trials, from its content, when the ending does not
+define it.
 
-A task names one of these functions, `f(data, source, formats)`, in its formats. Parquet is known by
-its first bytes; of all, SegLST and NDJSON by their first brackets, CSV and TSV by a header with the
-columns that every table has.
+The formats of a task name one of these functions, `f(data, source, formats)`. Parquet is recognised
+by its first bytes; in all cases SegLST and NDJSON by their first brackets, CSV and TSV by a header
+with the required columns.
 
-- `table`: of text, either commas or tabs stand apart the names of its header.
-- `texts_with_ids`: a layout must fit every line, and no other may. `kaldi-text` fits when all lines
-  begin with different words that have a digit or one of `_-.`; any text is `lines`, so that `lines`
-  is never recognised but stated.
+- `table`: text whose header has either commas or tabs between its names.
+- `texts_with_ids`: every line must match a layout, and no other layout. `kaldi-text` matches when
+  all lines begin with different words that contain a digit or one of `_-.`; as any text matches
+  `lines`, this format must be stated.
 - `texts`: any text is `lines`, unless it looks like a table or like `kaldi-text`.
-- `segments`: the first record tells RTTM (a type that there is) from UEM (four fields).
-- `search`: XML by its root, RTTM by its first record, anything else as a log.
+- `segments`: the first record distinguishes RTTM (a known type) from UEM (four fields).
+- `search`: XML by its root, RTTM by its first record, any other text as a log.
 
-They raise UsageError when several formats fit, or what fits is never recognised but stated, and
-InputError when nothing fits.
+They raise UsageError when several formats match, or the matching one has to be stated, and
+InputError when none matches.
 """
 
 import re
@@ -54,30 +55,30 @@ FITTING = {
 
 
 def table(data: bytes, source: str, formats: Formats) -> str:
-    """A table: by the columns that it must have, else by what stands between the names."""
+    """The format of a table: by required columns, otherwise by the separator of the names."""
     data = clean(data, source, b" \t\r")
     return _structured(data, formats) or _log(data, source)
 
 
 def texts(data: bytes, source: str, formats: Formats) -> str:
-    """Texts without ids: lines, unless they look like anything else."""
+    """The format of texts without ids: lines, unless they look like another format."""
     return _translation(_list(data) or _structured(data, formats), data, source)
 
 
 def texts_with_ids(data: bytes, source: str, formats: Formats) -> str:
-    """Texts with ids or times."""
+    """The format of texts with ids or times."""
     data = clean(data, source, b" \t\r")
     return _list(data) or _structured(data, formats) or _transcripts(data, source)
 
 
 def segments(data: bytes, source: str, formats: Formats) -> str:
-    """Formats of speech segments: who speaks when."""
+    """The format of speech segments: RTTM, UEM or a table."""
     data = clean(data, source, b" \t\r")
     return _list(data) or _structured(data, formats) or _diarization(data, source)
 
 
 def search(data: bytes, source: str, formats: Formats) -> str:
-    """Files of a search for terms: XML by its root."""
+    """The format of a file of keyword search: XML by its root."""
     if xml.looks_like_xml(data):
         return xml.format_of(data, source)
     data = clean(data, source, b" \t\r")
@@ -85,12 +86,12 @@ def search(data: bytes, source: str, formats: Formats) -> str:
 
 
 def _list(data: bytes) -> str | None:
-    """A JSON list of objects; None for anything else."""
+    """A JSON list of objects; None for any other data."""
     return "seglst" if re.match(rb"(?:\xef\xbb\xbf)?\s*\[\s*[{\]]", data) else None
 
 
 def _structured(data: bytes, formats: Formats) -> str | None:
-    """JSON or a table with a header; None for anything else."""
+    """The format of JSON or of a table with a header; None for any other data."""
     end = data.find(b"\n")
     first = data[: None if end < 0 else end].decode("utf-8", "replace")
     line = first.removeprefix("\ufeff").strip()
@@ -104,7 +105,7 @@ def _structured(data: bytes, formats: Formats) -> str | None:
 
 
 def _translation(table: str | None, data: bytes, source: str) -> str:
-    """Lines; refused where a table or, by several lines, ids before the text are as likely."""
+    """Lines; refused where a table, or an id at the beginning of several lines, is as likely."""
     several = data.rstrip(b"\n").count(b"\n") >= FEW
     if table is None and several and _has_ids(clean(data, source, b" \t\r")):
         raise UsageError(
@@ -137,7 +138,7 @@ def _diarization(data: bytes, source: str) -> str:
 
 
 def _first_record(data: bytes, source: str) -> tuple[int, str]:
-    """Line and text of the first record of lines like those of RTTM; no text for none."""
+    """Line number and text of the first record of RTTM-like lines; an empty text without one."""
     blocks = record_blocks(data, source, rttm.COMMENTS)
     return next((row for block in blocks for row in block.head(1).rows()), (0, ""))
 
@@ -148,7 +149,7 @@ def _is_rttm(record: str) -> bool:
 
 
 def _log(data: bytes, source: str) -> str:
-    """The separator of a header whose names are not known, where one alone stands in it."""
+    """The separator of a header with unknown names, if it has only one."""
     header = data.partition(b"\n")[0].decode("utf-8", "replace")
     found = [kind for kind, separator in SEPARATORS.items() if separator in header]
     if len(found) == 2:
@@ -187,7 +188,7 @@ def _transcripts(data: bytes, source: str) -> str:
 
 
 def _has_ids(data: bytes) -> bool:
-    """Whether all lines begin with words that look like ids and differ."""
+    """Whether all lines begin with different words that look like ids."""
     words = []
     for _, lines in line_blocks(data):
         first = lines.str.extract(FIRST)
@@ -198,7 +199,7 @@ def _has_ids(data: bytes) -> bool:
 
 
 def _refuse_broken(data: bytes, source: str) -> None:
-    """Refuse a file most of whose lines fit a layout, with the first line that does not."""
+    """Refuse a file in which most lines match a layout, and name the first line that does not."""
     tried = [_records(data, source, name) for name in FITTING] + [_ids(data)]
     (line, why), fine, total = max(tried, key=lambda found: found[1])
     if 2 * fine > total:
@@ -211,7 +212,7 @@ def _refuse_broken(data: bytes, source: str) -> None:
 
 
 def _records(data: bytes, source: str, name: str) -> Tried:
-    """The first record that does not fit a layout, how many do, and how many there are."""
+    """The first record that does not match a layout, how many match, and how many there are."""
     fine, total, first = 0, 0, (0, "")
     for block in record_blocks(data, source, COMMENTS):
         good = block["text"].str.contains(FITTING[name])
@@ -223,7 +224,7 @@ def _records(data: bytes, source: str, name: str) -> Tried:
 
 
 def _ids(data: bytes) -> Tried:
-    """The first line that does not begin with an id of its own, how many do, and how many lines."""
+    """The first line without an id of its own, the number of lines with one, and of all lines."""
     words = pl.concat([lines.str.extract(FIRST) for _, lines in line_blocks(data)])
     good = words.str.contains(LIKE_ID) & words.is_first_distinct()
     if good.all():

@@ -85,7 +85,7 @@ def excerpts_of_blocks(data: Iterable[bytes], source: str) -> terms.Listing:
 
 
 class _Excerpts(xml.Gathered):
-    """Excerpts as they are read."""
+    """Excerpts while a file is read."""
 
     def __init__(self, source: str) -> None:
         super().__init__(source)
@@ -93,7 +93,7 @@ class _Excerpts(xml.Gathered):
         self.files: dict[str, tuple[str, int]] = {}  # file and line of each document
 
     def add(self, attributes: list[str], line: int) -> None:
-        """Keep an excerpt."""
+        """Store an excerpt."""
         found = xml.values(attributes, FIELDS, self.source, line, EXCERPT)
         file, channel = (text.strip() for text in found[:2])
         document = terms.document_of(file)
@@ -127,7 +127,7 @@ class _Excerpts(xml.Gathered):
         self.refuse(line, f"{why}; expected {EXCERPT}")
 
     def listed(self) -> terms.Listing:
-        """All that was read."""
+        """The excerpts of the whole file."""
         if not self.rows:
             raise InputError(f"{self.source}: there are no excerpts; expected {EXCERPT}")
         frame = pl.DataFrame(self.rows, schema=SCHEMA, orient="row")
@@ -160,7 +160,7 @@ def queries_of_blocks(data: Iterable[bytes], source: str) -> terms.Listing:
 
 
 class _Queries(xml.Gathered):
-    """Queries as they are read."""
+    """Queries while a file is read."""
 
     def __init__(self, source: str) -> None:
         super().__init__(source)
@@ -169,7 +169,7 @@ class _Queries(xml.Gathered):
         self.attribute: dict[str, str] = {}  # the one that is open
 
     def roots(self) -> dict[str, xml.Element]:
-        """What may stand in a file, in both of its kinds."""
+        """The elements that a file may contain, in both of its kinds."""
         new = self._root("kw", "kwid", "kwtext", "kwinfo")
         old = self._root("term", "termid", "termtext", "terminfo")
         return {"kwlist": new, "termlist": old, "tlist": old}
@@ -211,11 +211,13 @@ class _Queries(xml.Gathered):
         self.rows.append({"query": query, "text": None, "line": line})
 
     def _forget(self, _: list[str], __: int) -> None:
-        """Begin with another attribute."""
+        """Begin a new attribute."""
         self.attribute = {}
 
     def _keeper(self, part: str) -> xml.Closed:
-        """What keeps the name or the value of an attribute, and with the value the attribute."""
+        """The function that stores the name or the value of an attribute, and with the value the
+        attribute.
+        """
 
         def keep(text: str, line: int) -> None:
             if part in self.attribute:
@@ -227,7 +229,7 @@ class _Queries(xml.Gathered):
         return keep
 
     def _add(self, name: str, value: str, line: int) -> None:
-        """Keep an attribute of the last query."""
+        """Store an attribute of the last query."""
         if not name or name in OWN:
             self.refuse(line, f"the attribute is named {name!r}; expected any other name")
         if name in self.rows[-1]:
@@ -235,7 +237,7 @@ class _Queries(xml.Gathered):
         self.rows[-1][name] = value
 
     def listed(self) -> terms.Listing:
-        """All that was read."""
+        """The queries of the whole file."""
         names = dict.fromkeys(chain.from_iterable(self.rows))
         others = [name for name in names if name not in OWN]
         schema: dict[str, Any] = dict.fromkeys(("query", "text", *others), pl.String)
@@ -251,7 +253,7 @@ OF_DETECTIONS = ("score", "decision")  # columns by which their list is known
 def read_occurrences(
     given: str | Table, stated: str | None = None, columns: terms.Mapped = None
 ) -> terms.Listing:
-    """The occurrences of queries, of a table with columns that may be mapped.
+    """The occurrences of queries, from a table whose columns may be mapped.
 
     `query`, `document`, `channel`, `start`, `end`, `line`; in the order of the file.
     """
@@ -317,7 +319,9 @@ read_detections = partial(terms.read_either, "kwslist", kwslist.of_blocks, detec
 
 
 def kwslist_table(data: bytes, source: str) -> Table:
-    """A table of the detections of a kwslist: all but their lines are columns."""
+    """A table of the detections of a kwslist, with a column for each of their fields except the
+    line.
+    """
     found = kwslist.of_blocks(pieces(data), source)
     if not len(found):
         raise InputError(f"{source}: there are no detections")

@@ -89,7 +89,7 @@ def _segments(block: pl.DataFrame, source: str) -> pl.DataFrame:
 def typed(
     block: pl.DataFrame, source: str, types: Sequence[str], named: str, hint: str = ""
 ) -> pl.DataFrame:
-    """The fields of lines of RTTM, all of one of the types, which messages name so."""
+    """The fields of lines of RTTM, all of one of the types; `named` is their noun in messages."""
     fields = fields_of(block, FIELDS, 9, source, f"rttm is {RTTM}")
     fields = fields.with_columns(pl.col("type").str.to_uppercase())
     why = f"the type is none of {named}: {{cut!r}}; rttm is {RTTM}{hint}"
@@ -121,9 +121,9 @@ SPEECH = "SPEAKER"  # type of the rows that need a speaker
 def segments_of(table: Table, columns: Mapping[str, str] | None = None) -> Table:
     """A table with `start` and `end` as seconds, `recording` and `speaker` as text.
 
-    `columns` gives the column of each of `KEYS` that has another name; further keys do not matter.
-    A table that lacks a column that a segment needs stays as it is: the reader of the column
-    reports it. A `duration` gives way to `end`.
+    `columns`: the column of each of `KEYS` with another name; further keys are ignored. A table
+    without a required column is returned unchanged: the error comes when the column is read.
+    `duration` is replaced by `end`.
     """
     table = _mapped(table, columns or {})
     ends = [name for name in ("end", "duration") if name in table.columns]
@@ -144,7 +144,7 @@ def segments_of(table: Table, columns: Mapping[str, str] | None = None) -> Table
 
 
 def _mapped(table: Table, columns: Mapping[str, str]) -> Table:
-    """The table with the mapped columns under the names of what they are mapped to."""
+    """The table with mapped columns renamed to their keys."""
     chosen = {key: name for key, name in columns.items() if key in KEYS}
     if {"end", "duration"} <= set(chosen):
         raise UsageError("--map: a segment has an end or a duration; map one of them")
@@ -167,7 +167,7 @@ def _seconds(table: Table, name: str) -> npt.NDArray[np.float64]:
 
 
 def _filled(table: Table, name: str) -> pl.Series:
-    """A column of text without gaps; only speech needs a speaker."""
+    """A text column without gaps; only speech needs a speaker."""
     texts = table.texts(name, name)
     gaps = texts.is_null()
     if name == "speaker" and "type" in table.columns:
@@ -236,7 +236,7 @@ read_turns = partial(read_seglst, needed=TURNS)  # who speaks when: each has a s
 
 
 def _objects(data: bytes, source: str) -> list[dict[str, Any]]:
-    """The segments as they stand."""
+    """The segments as JSON objects."""
     import msgspec
 
     try:
@@ -258,7 +258,7 @@ def _objects(data: bytes, source: str) -> list[dict[str, Any]]:
 
 
 def _check(found: list[Any], needed: Sequence[str], source: str) -> None:
-    """Refuse the first segment that is no object of single values with the keys needed."""
+    """Refuse the first segment that is not an object of single values with the required keys."""
     for number, segment in enumerate(found, 1):
         where = f"{source}, segment {number}"
         if not isinstance(segment, dict):
@@ -276,7 +276,7 @@ def _check(found: list[Any], needed: Sequence[str], source: str) -> None:
 
 
 def _hint(segment: dict[str, Any], source: str) -> str:
-    """What to do with lists of other objects than segments that hold texts."""
+    """Advice for lists of other objects that contain texts."""
     if {"start", "end", "text"} <= segment.keys():
         return _WHISPER.format(f".[] | {_SEGMENT}", source)
     if "text" not in segment:

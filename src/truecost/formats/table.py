@@ -1,4 +1,4 @@
-"""`Table`: columns as they were read, which a task asks for as texts, numbers or times."""
+"""`Table`: columns as they were read, which a task reads as texts, numbers or times."""
 
 import math
 from bisect import bisect_right
@@ -217,18 +217,18 @@ class Table:
 
 
 class Placed(Protocol):
-    """Rows of a source that messages can name."""
+    """Rows of a source with names for messages."""
 
     @property
     def source(self) -> str:
         """The source of the rows, for messages."""
 
     def where(self, row: int) -> str:
-        """How a row (from 0) is named."""
+        """The name of a row (from 0)."""
 
 
 def examples_of(table: Placed, rows: npt.NDArray[np.int64], value: Callable[[int], object]) -> str:
-    """Up to five rows for messages: the value of each, and where it stands."""
+    """Up to five rows for messages: value and place of each."""
     return first_five(f"{value(r)} at {table.where(r)}" for r in rows[:6].tolist())
 
 
@@ -241,8 +241,8 @@ def refuse_values(
     advice: str = "",
     verb: str = "",
 ) -> None:
-    """InputError for rows that are wrong: how many of the noun, their fault (behind a verb that
-    agrees), five of them, and what is said behind these.
+    """Refuse wrong rows: InputError with their number (of `noun`), their fault (after a verb that
+    agrees), five of them, and advice.
     """
     rows = np.flatnonzero(wrong)
     if len(rows):
@@ -251,7 +251,7 @@ def refuse_values(
 
 
 def mapped_column(columns: Mapping[str, str], key: str, table: Table) -> str | None:
-    """The column mapped to a key, or the column with its name; None if there is neither."""
+    """The column mapped to a key, otherwise the column with its name; None without either."""
     if key in columns:
         return columns[key]
     return next((n for n in COLUMNS.get(key, ()) if n in table.columns), None)
@@ -276,10 +276,10 @@ def refuse_repeated(
 def refuse_repeated_rows(
     table: Table, keys: pl.DataFrame, noun: str, rows: pl.Series | None = None
 ) -> None:
-    """Refuse rows of which all keys are those of another row; names both places of the first.
+    """Refuse rows with the same keys as another row, with both places of the first such pair.
 
-    `noun` says what a row is; `rows` are the rows of the table that the keys are of, all in their
-    order when left out.
+    `noun`: noun for a row; `rows`: rows of the table to which the keys belong. Default: all rows in
+    order.
     """
     again = ~keys.select(pl.struct(pl.all()).is_first_distinct()).to_series()
     if not again.any():
@@ -312,8 +312,8 @@ def refuse_rows(
     ids: npt.NDArray[Any] | None,
     values: npt.NDArray[Any] | None = None,
 ) -> None:
-    """Refuse when any row is bad: how many (noun, verb in the plural and what is wrong), and the
-    first five with their lines.
+    """Refuse bad rows: their number (noun, verb in the plural, fault), and the first five with
+    their lines.
     """
     if not bad.any():
         return
@@ -331,7 +331,7 @@ def refuse_rows(
 def unit_columns(
     table: Table, columns: Mapping[str, str]
 ) -> dict[str, tuple[npt.NDArray[Any], ...]]:
-    """Unit labels of each side, shape (N,), by factor name; InputError when one is empty."""
+    """Unit labels of each side, shape (N,), by factor name; InputError for an empty cell."""
     units: dict[str, tuple[npt.NDArray[Any], ...]] = {}
     for meaning in UNITS:
         if (mapped := mapped_column(columns, meaning, table)) is None:
@@ -350,13 +350,13 @@ def is_whole(texts: pl.Series) -> bool:
 
 
 def optional_texts(table: Table, columns: Mapping[str, str], key: str) -> npt.NDArray[Any] | None:
-    """The mapped column of a key as text, if one is mapped."""
+    """The column mapped to a key as text; None without one."""
     mapped = columns.get(key)
     return None if mapped is None else filled(table, mapped, key).to_numpy()
 
 
 def filled(table: Table, column: str, meaning: str) -> pl.Series:
-    """A column as text, refused when a cell is empty."""
+    """A column as text; an empty cell is refused."""
     texts = table.texts(column, meaning)
     if texts.null_count():
         raise InputError(
@@ -368,7 +368,7 @@ def filled(table: Table, column: str, meaning: str) -> pl.Series:
 
 
 def place_of(text: str) -> tuple[Way, float] | None:
-    """A time as a number, and how it was read; None when it is neither number nor date.
+    """The form of a time, number or date, and its number; None for any other text.
 
     Returns
     -------
@@ -389,7 +389,7 @@ def place_of(text: str) -> tuple[Way, float] | None:
 
 
 def _date(text: str) -> tuple[Way, float] | None:
-    """A date as days."""
+    """A date as a number of days."""
     year, mark, month = text.partition("-")
     whole = f"{text}-01" if mark and len(year) == 4 and len(month) == 2 else text
     try:

@@ -43,7 +43,9 @@ FAULTS = (Exception, pl.exceptions.PanicException)  # what a parser may throw at
 
 
 def read_columns(data: bytes, kind: str, source: str) -> Table:
-    """A table from the bytes of a file of one of the four formats; CSV and TSV have texts only."""
+    """A table from the bytes of a file of one of the four formats; CSV and TSV have text columns
+    only.
+    """
     if kind == "parquet":
         from truecost.formats import parquet
 
@@ -58,14 +60,14 @@ def read_columns(data: bytes, kind: str, source: str) -> Table:
 
 
 def _unpacked_size(data: bytes) -> int:
-    """About how many bytes a Parquet file takes in memory; values that repeat take none in it."""
+    """Approximate size of a Parquet file in memory; repeated values take no space in it."""
     stream = io.BytesIO(data)
     rows: int = pl.scan_parquet(stream).select(pl.len()).collect().item()
     return 8 * rows * len(pl.read_parquet_schema(stream))
 
 
 def _parsed(parse: Callable[[], Parsed], place: str, kind: str) -> Parsed:
-    """What a parser gives; whatever it throws becomes an error of ours."""
+    """The result of a parser; its exceptions become errors of truecost."""
     try:
         return parse()
     except FAULTS as error:
@@ -73,7 +75,9 @@ def _parsed(parse: Callable[[], Parsed], place: str, kind: str) -> Parsed:
 
 
 def _objects(data: bytes, source: str) -> Table:
-    """NDJSON: an object a line. Lines are looked at one by one only when the whole is refused."""
+    """NDJSON, with an object a line; lines are read one by one only when the file is refused as a
+    whole.
+    """
     if (place := (b"\n" + data).find(b"\n\n")) >= 0:
         raise text.blank_line(source, data.count(b"\n", 0, place) + 1)
     try:
@@ -90,7 +94,7 @@ def _objects(data: bytes, source: str) -> Table:
 
 
 def _bad_object(data: bytes, source: str, said: str) -> str:
-    """Which line of NDJSON is no object, or changes the type of a column."""
+    """The first line of NDJSON that is not an object, or changes the type of a column."""
     kinds: dict[str, tuple[str, int]] = {}
     for number, line in enumerate(data.removesuffix(b"\n").split(b"\n"), 1):
         found = json_object(line, parse_constant=_refuse_constant)
@@ -108,7 +112,7 @@ def _bad_object(data: bytes, source: str, said: str) -> str:
 
 
 def json_object(line: bytes, **how: Any) -> dict[str, Any] | str:
-    """The object of a line of JSON, or why it is none."""
+    """The object of a line of JSON, or the reason why there is none."""
     try:
         found = json_of(line, **how)
     except (ValueError, RecursionError) as error:
@@ -147,7 +151,7 @@ def _separated(data: bytes, kind: str, source: str) -> Table:
 
 
 def _check_separator(data: bytes, kind: str, source: str) -> None:
-    """Refuse a header of one column in whose name another separator stands."""
+    """Refuse a header of one column whose name contains another separator."""
     header = data.partition(b"\n")[0]
     other = next((s for s in WAYS if s.encode() in header), None)
     if other is None or SEPARATORS[kind].encode() in header:
@@ -169,9 +173,8 @@ def _check_header(names: list[str], source: str) -> None:
 
 
 def _check_widths(data: bytes, separator: str, source: str) -> int:
-    """Every line has as many fields as the header; gives the line of the first row.
-
-    -1 when a field holds a line break, so that rows and lines do not correspond.
+    """Check that every line has as many fields as the header; returns the line of the first row, -1
+    when a field contains a line break, so that rows and lines do not correspond.
     """
     if data.startswith(b"\n"):
         raise text.blank_line(source, 1)
@@ -224,8 +227,8 @@ def read_archive(stream: IO[bytes], source: str) -> Table:
 
 
 def _check_sizes(archive: Any) -> None:
-    """Refuse arrays whose header promises more than there is, or that unpack to more than the limit
-    of compressed files, before memory is asked for.
+    """Refuse arrays whose header declares more data than the file has, or that exceed the limit of
+    compressed files, before memory is allocated.
     """
     packed = (entry for entry in archive.infolist() if entry.compress_type != ZIP_STORED)
     if sum(entry.file_size for entry in packed) > UNPACKED.size:
@@ -249,7 +252,7 @@ def read_array(stream: IO[bytes], source: str) -> Table:
 
 
 def _loaded(load: Callable[[], Any], source: str, what: str) -> Any:
-    """What NumPy reads; whatever it throws at damaged data becomes an error of ours."""
+    """The result of NumPy's reader; its exceptions become errors of truecost."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # archives of Python 2, say
@@ -317,7 +320,7 @@ def _series(array: Array, name: str, source: str) -> pl.Series:
 
 
 def _plain(array: Array, name: str, source: str) -> Array:
-    """Numbers or truth values in a size and byte order that every tool takes."""
+    """Numbers or truth values in a size and byte order that all libraries support."""
     if array.dtype.kind not in "biuf":
         raise InputError(
             f"{source}: array {name!r} is of type {array.dtype}; numbers or text were expected"

@@ -67,9 +67,9 @@ LEFT_OUT = ("NOSCORE", "NON-LEX", *segments.LEFT_OUT, "NONLEX", "NONSPEECH")
 class Listing:
     """The entries of an XML file, or of a table in its place.
 
-    The header is the file's description of itself, nothing for tables. The frame has a row for each
-    entry, in the order of the file; `line` is where it stands: the number of a line, or of a row
-    (from 0) where a file has no lines, as `noun` says.
+    `header`: the file's description of itself, empty for tables. `frame`: a row for each entry, in
+    the order of the file; its `line` is the number of a line, or of a row (from 0) of a file
+    without lines, and `noun` the noun for it.
     """
 
     source: str
@@ -81,7 +81,7 @@ class Listing:
         return self.frame.height
 
     def where(self, row: int) -> str:
-        """How a row (from 0) is named in messages."""
+        """The name of a row (from 0) in messages."""
         return f"{self.noun} {self.frame['line'][row]}"
 
 
@@ -93,10 +93,10 @@ def read_either(
     stated: str | None = None,
     columns: Mapped = None,
 ) -> Found:
-    """Read XML of a kind a block at a time, and anything else as a table of mapped columns.
+    """Read an XML file block by block, and any other file as a table of mapped columns.
 
-    A path may be of a gzipped file, or `-` for standard input; the format is the stated one, else
-    that of the content or the ending.
+    A path may name a gzipped file, or be `-` for standard input; the format is the stated one,
+    otherwise that of the content or the ending.
     """
     if isinstance(given, Table):
         return of_table(given, columns)
@@ -115,7 +115,7 @@ def read_either(
 
 
 def refuse_kind(table: Table, wanted: str) -> None:
-    """Refuse what was read from a file of a search that is no table; `wanted` was expected."""
+    """Refuse a file of keyword search that is not a table; `wanted` was expected."""
     if table.format and table.format not in tables.KINDS:
         raise InputError(f"{table.source}: this is {table.format}; {wanted} was expected")
 
@@ -128,9 +128,9 @@ def document_of(file: str) -> str:
 
 
 class Codes(dict[str, int]):
-    """Codes of texts, given out in the order in which the texts are asked for.
+    """Codes of texts, numbered in the order of their first occurrence.
 
-    Texts of one `name`, what they stand for, have one code.
+    Equal texts of one `name`, the noun for them, have one code.
     """
 
     def __init__(self, name: Callable[[str], str] = str.strip) -> None:
@@ -149,7 +149,7 @@ class Codes(dict[str, int]):
 
 
 def encoded(texts: pl.Series, codes: Codes) -> npt.NDArray[np.int32]:
-    """The codes of a column without gaps, each distinct text looked at once."""
+    """The codes of a column without gaps, computed once for each distinct text."""
     distinct = texts.unique(maintain_order=True)
     places = texts.cast(pl.Enum(distinct)).to_physical().to_numpy()
     return codes.encode(distinct).take(places)
@@ -157,13 +157,13 @@ def encoded(texts: pl.Series, codes: Codes) -> npt.NDArray[np.int32]:
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """The columns of a table by what they mean; `mapped` are those that have other names."""
+    """The columns of a table by key; `mapped`: those with other names."""
 
     table: Table
     mapped: Mapping[str, str] = field(default_factory=dict)
 
     def has(self, key: str) -> bool:
-        """Whether there is such a column, under its name or mapped."""
+        """Whether the table has a column for the key, by name or mapped."""
         return key in self.mapped or key in self.table.columns
 
     def name(self, key: str) -> str:
@@ -171,14 +171,14 @@ class Columns:
         return self.mapped.get(key, key)
 
     def texts(self, key: str) -> pl.Series:
-        """A column of text; a gap is refused with its line."""
+        """A text column; an empty cell is refused with its line."""
         self._refuse_headless(key)
         texts = self.table.texts(self.name(key), key)
         self.refuse(texts.is_null().to_numpy(), f"without a {key}", lambda _: "empty")
         return texts.alias(key)
 
     def numbers(self, key: str) -> Floats:
-        """A column of finite numbers; anything else is refused with its line."""
+        """A column of finite numbers; any other value is refused with its line."""
         self._refuse_headless(key)
         found = self.table.numbers(self.name(key), key)
         fault = f"whose {key} is no finite number"
@@ -186,7 +186,7 @@ class Columns:
         return found
 
     def seconds(self, key: str) -> Floats:
-        """A column of times from 0; anything else is refused with its line."""
+        """A column of times from 0; any other value is refused with its line."""
         found = self.numbers(key)
         self.refuse(found < 0, f"whose {key} is negative", lambda r: str(found[r]))
         self.refuse(found > LATEST, f"whose {key} is beyond {LATEST:g} s", lambda r: str(found[r]))
@@ -199,13 +199,13 @@ class Columns:
         return texts.replace_strict(distinct, [document_of(file) for file in distinct])
 
     def channels(self) -> pl.Series:
-        """The channels, or the only one."""
+        """The channels; 1 without a column."""
         if self.has("channel"):
             return self.texts("channel")
         return pl.repeat(ONLY_CHANNEL, len(self.table), eager=True).alias("channel")
 
     def spans(self, begin: float | None = None) -> tuple[Floats, Floats]:
-        """Starts and durations; without a column `start` all start at `begin`, if it is given."""
+        """Starts and durations; without a column `start` all starts are `begin`, if given."""
         start, kind, found = self._times(begin)
         return start, found if kind == "duration" else found - start
 
@@ -215,7 +215,7 @@ class Columns:
         return start, found if kind == "end" else start + found
 
     def _times(self, begin: float | None) -> tuple[Floats, str, Floats]:
-        """Starts, and ends or durations; of both the one that is mapped counts."""
+        """Starts, and ends or durations; where the table has both, the mapped one is used."""
         if begin is None or self.has("start"):
             start = self.seconds("start")
         else:
@@ -240,7 +240,7 @@ class Columns:
         return start, chosen[0], found
 
     def _refuse_headless(self, key: str) -> None:
-        """Refuse a file that lacks a column and whose first line has numbers, as rows have."""
+        """Refuse a file without a required column whose first line has numbers, like a row."""
         names = self.table.columns
         read = self.table.format in tables.SEPARATORS
         if read and self.name(key) not in names and is_number(pl.Series(names)).any():
@@ -250,7 +250,7 @@ class Columns:
             )
 
     def refuse(self, wrong: npt.NDArray[np.bool_], fault: str, value: Callable[[int], str]) -> None:
-        """InputError for rows that are wrong, with the first five lines."""
+        """InputError for wrong rows, with the first five lines."""
         refuse_values(self.table, wrong, "row", fault, value)
 
 
@@ -285,7 +285,7 @@ def of_bytes(data: bytes, source: str) -> Speech:
 
 
 def _plain(rows: pl.DataFrame) -> pl.DataFrame:
-    """The rows with the names of documents, where files have folders or endings."""
+    """The rows with document names, where files have folders or endings."""
     files = rows["document"].unique().cast(pl.String)
     names = {file: document_of(file) for file in files if document_of(file) != file}
     if not names:
@@ -295,7 +295,7 @@ def _plain(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _timed(data: bytes, source: str) -> Iterator[tuple[pl.DataFrame, pl.DataFrame]]:
-    """Words and turns, some lines at a time."""
+    """Words and turns, for some lines at a time."""
     for before, part in parts(data, source):
         fields = _regular(part, before)
         if fields is None:
@@ -311,7 +311,7 @@ def _timed(data: bytes, source: str) -> Iterator[tuple[pl.DataFrame, pl.DataFram
 
 
 def _regular(part: bytes, before: int) -> pl.DataFrame | None:
-    """The fields of lines without comments and blanks that need a look, as most are."""
+    """The fields of lines in the usual form, without comments and unusual blanks."""
     fields = None if b";;" in part else regular_fields(part, before, FIELDS, 9)
     known = fields is not None and fields["type"].is_in([*SAID, *LEFT_OUT]).all()
     return fields if known else None

@@ -1,11 +1,11 @@
-"""Text before it has columns: its encoding, its lines, their fields apart by blanks.
+"""Text before it has columns: its encoding, its lines, their fields separated by blanks.
 
-Everything works on the bytes as a whole: a list of ten million trials is no slower than its size.
-Lines are counted from 1, as editors do.
+All functions work on the bytes as a whole: the time for a list of ten million trials grows only
+with its size. Lines are counted from 1, as in editors.
 
-A line that is blank, or begins with a mark of comments, is no record and is left out; every record
-keeps the number of its line. Lines are worked on in blocks of `LOOK` bytes, so that memory stays at
-a small multiple of the file. A block is a frame with the columns `line` (number in the file) and
+A line that is blank, or begins with a comment mark, is not a record and is left out; every record
+has the number of its line. Lines are processed in blocks of `LOOK` bytes, so that memory stays a
+small multiple of the file. A block is a frame with the columns `line` (number in the file) and
 `text` (the record, without blanks around it), then one column for each field.
 """
 
@@ -75,13 +75,15 @@ def refuse_carriage_returns(data: bytes, source: str) -> None:
 
 
 def line_blocks(data: bytes) -> Iterator[tuple[int, pl.Series]]:
-    """The lines of decoded text, some at a time, and how many lines stand before them."""
+    """The lines of decoded text, some at a time, with the number of lines before them."""
     for before, part in byte_blocks(data, LOOK):
         yield before, lines_of(part)
 
 
 def byte_blocks(data: bytes, size: int = BLOCK) -> Iterator[tuple[int, bytes]]:
-    """The same as bytes, with their line breaks."""
+    """The lines as bytes with their line breaks, some at a time, with the number of lines before
+    them.
+    """
     start = before = 0
     while start < len(data):
         end = data.rfind(b"\n", start, start + size) + 1 or data.index(b"\n", start) + 1
@@ -100,7 +102,7 @@ def _line_number(data: bytes, place: int) -> int:
 
 
 def _without_blank_end(data: bytes, blank: bytes) -> bytes:
-    """Cut blank lines off the end."""
+    """The text without blank lines at its end."""
     end = len(data)
     while end:
         start = data.rfind(b"\n", 0, end) + 1
@@ -112,7 +114,7 @@ def _without_blank_end(data: bytes, blank: bytes) -> bytes:
 
 
 def line_at(data: bytes, number: int) -> str:
-    """The text of a line, counted from 1, cut short for a message."""
+    """The text of a line, counted from 1, shortened for a message."""
     start, left = 0, number - 1
     while start < len(data) and (ends := data.count(b"\n", start, start + BLOCK)) < left:
         start, left = start + BLOCK, left - ends
@@ -123,18 +125,18 @@ def line_at(data: bytes, number: int) -> str:
 
 
 def cut(text: str) -> str:
-    """A text cut short for a message."""
+    """A text shortened for a message."""
     return text if len(text) <= 60 else text[:57] + "..."
 
 
 def blank_line(source: str, line: int) -> InputError:
-    """The refusal of a blank line that does not stand at the end."""
+    """The error for a blank line that is not at the end."""
     rule = "blank lines may only be at the end: remove it"
     return InputError(f"{source}, line {line}: the line is blank; {rule}")
 
 
 def field_counts(data: bytes, separator: str) -> Iterator[Counts]:
-    """Number of fields of each line, 1 for a blank one, in blocks of lines; quotes do not count."""
+    """Number of fields of each line, 1 for a blank one, in blocks of lines; quotes are ignored."""
     for _, part in byte_blocks(data):
         block = np.frombuffer(part, np.uint8)
         marks = np.flatnonzero((block == ord(separator)) | (block == NEWLINE))
@@ -142,12 +144,12 @@ def field_counts(data: bytes, separator: str) -> Iterator[Counts]:
 
 
 def _between(ends: npt.NDArray[np.bool_]) -> Counts:
-    """Marks from one line end to the next."""
+    """Number of marks between one line end and the next."""
     return np.diff(np.flatnonzero(ends), prepend=-1)
 
 
 def quoted_field_counts(data: bytes, separator: str, source: str) -> tuple[Counts, Counts]:
-    """Number of fields of each record of text with quotes, and the line on which each begins.
+    """Number of fields of each record of text with quotes, and the first line of each.
 
     Parameters
     ----------
@@ -187,7 +189,7 @@ def quoted_field_counts(data: bytes, separator: str, source: str) -> tuple[Count
 
 
 def caught(error: object) -> str:
-    """First line of another library's error, or the name of its kind."""
+    """First line of another library's error, or the name of its type."""
     said = str(error).strip()
     return said.splitlines()[0][:200] if said else type(error).__name__
 
@@ -195,20 +197,24 @@ def caught(error: object) -> str:
 def record_blocks(
     data: bytes, source: str, comments: Sequence[str] = COMMENTS
 ) -> Iterator[pl.DataFrame]:
-    """The records of a file, `line` and `text`; comments are how a line that is none begins."""
+    """The records of a file, `line` and `text`; `comments` are the marks at the beginning of
+    comment lines.
+    """
     for before, part in parts(data, source):
         yield records(part, before, comments)
 
 
 def parts(data: bytes, source: str) -> Iterator[tuple[int, bytes]]:
-    """Some lines at a time, as bytes, with the number of lines before; InputError likewise."""
+    """Some lines at a time, as bytes, with the number of lines before; InputError as in
+    `record_blocks`.
+    """
     data = clean(data, source, b" \t\r")
     refuse_carriage_returns(data, source)
     return byte_blocks(data, LOOK)
 
 
 def records(part: bytes, before: int, comments: Sequence[str] = COMMENTS) -> pl.DataFrame:
-    """The records of some lines, before which others stand."""
+    """The records of some lines; `before` is the number of lines before them."""
     block = pl.DataFrame({"text": lines_of(part).str.strip_chars(BLANKS)})
     block = block.with_row_index("line", before + 1).cast({"line": pl.Int64})
     record = pl.col("text") != ""
@@ -220,11 +226,11 @@ def records(part: bytes, before: int, comments: Sequence[str] = COMMENTS) -> pl.
 def regular_fields(
     part: bytes, before: int, schema: Mapping[str, type[pl.DataType]], least: int
 ) -> pl.DataFrame | None:
-    """The fields of lines of one width, apart by single blanks, which most files have.
+    """The fields of lines of one width, separated by single blanks, the usual form.
 
-    All lines are records. The schema has the names of all fields, of which a record must have some
-    at least. `line` and the fields, in a third of the time that `records` and `fields_of` take;
-    None where these have to look.
+    All lines are records. The schema has the names of all fields, of which a record needs at least
+    `least`. Returns `line` and the fields, in a third of the time of `records` and `fields_of`;
+    None where these are needed.
     """
     blanks = part.translate(None, LETTERS)
     width = blanks.index(b"\n") + 1
@@ -247,9 +253,9 @@ def regular_fields(
 def fields_of(
     block: pl.DataFrame, names: Sequence[str], least: int, source: str, expected: str
 ) -> pl.DataFrame:
-    """The fields of records, of which a record must have some at least, as text.
+    """The fields of records as text; a record needs at least `least` of the names.
 
-    `line`, `text` and the fields, null where a record ends before; messages say what was expected.
+    `line`, `text` and the fields, null after the end of a record; `expected` is for messages.
     """
     text = block["text"]
     if text.str.contains(r"\t|  ").any():
@@ -266,7 +272,7 @@ def fields_of(
 
 
 def seconds(fields: pl.DataFrame, name: str, source: str) -> pl.Series:
-    """A field, which is text, as seconds."""
+    """A text field as seconds."""
     values = fields[name].cast(pl.Float64, strict=False)
     wrong = ~(values.is_between(0, LATEST)).fill_null(value=False)
     first = (values.filter(wrong)[0] or 0.0) if wrong.any() else 0.0
@@ -279,9 +285,10 @@ def seconds(fields: pl.DataFrame, name: str, source: str) -> pl.Series:
 def refuse(
     source: str, rows: pl.DataFrame, wrong: pl.Series, why: str | Callable[[str], str]
 ) -> None:
-    """InputError for the first row that is wrong, with its line.
+    """InputError for the first wrong row, with its line.
 
-    The fault is a text for its columns, `cut` being its `text` cut short, or made of that.
+    `why`: a text with the names of columns in braces (`cut` is the shortened `text`), or a function
+    that makes it.
     """
     if wrong.any():
         row = rows.row(int(wrong.arg_true()[0]), named=True)
@@ -297,9 +304,9 @@ def read_records(
     missing: str,
     comments: Sequence[str] = COMMENTS,
 ) -> Table:
-    """The table of all records, of which a function makes `line` and the columns of the table.
+    """The table of all records, from a function that makes `line` and the columns of the table.
 
-    `missing` is what there is none of when all blocks are empty, and the layout.
+    `missing`: noun for the records, and their layout, in the error for a file without any.
     """
     blocks = record_blocks(data, source, comments)
     frame = pl.concat([columns(block, source) for block in blocks])
@@ -314,7 +321,7 @@ UNNAMED = "(no name)"  # the second column of a file whose own name does not tel
 def refuse_unnamed(table: Table, column: str = "") -> None:
     """Refuse a list of two fields whose second column has no name: UsageError.
 
-    `column` is the column that metadata are looked up by, empty where the table is none.
+    `column`: column by which metadata are looked up, empty where the table is not metadata.
     """
     if UNNAMED not in table.frame.columns:
         return

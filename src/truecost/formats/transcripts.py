@@ -130,10 +130,10 @@ def _texts(lines: pl.Series, before: int, source: str) -> pl.DataFrame:
 
 
 def read_ids(path: str, input_format: str | None, task: str) -> Table:
-    """The table of a file that says which utterances, sentences or recordings there are.
+    """The table of a file that lists utterances, sentences or recordings.
 
-    A file with an id a line, which has no format and gives `id` alone, or any file of the task; its
-    texts do not matter.
+    The file has an id a line, without a named format, and gives `id` only, or is any file of the
+    task, whose texts are ignored.
     """
     silent = input_format is None and Path(path).is_file()
     if silent and by_ending(path, formats_of(task)) is None:
@@ -150,7 +150,7 @@ def one_a_line(data: bytes) -> bool:
 
 
 def check_alternations(texts: pl.DataFrame, source: str) -> None:
-    """Refuse texts, given as `line` and `text`, whose alternations are malformed."""
+    """Refuse texts, given as `line` and `text`, with malformed alternations."""
     braced = texts.filter(pl.col("text").str.contains(r"[{}]"))
     faults = braced["text"].map_elements(_fault, return_dtype=pl.String)
     why = "{fault}: {cut!r}; an alternation is {{ a / b / @ }}"
@@ -158,7 +158,7 @@ def check_alternations(texts: pl.DataFrame, source: str) -> None:
 
 
 def _fault(text: str) -> str:
-    """What is wrong with the alternations of a text; empty for nothing."""
+    """The fault of the alternations of a text; empty without one."""
     words = [word for word in text.replace("\t", " ").split(" ") if word]
     depth, slashes = 0, [0]
     for before, word in pairwise(["", *words]):
@@ -196,7 +196,7 @@ def _utterances(block: pl.DataFrame, source: str) -> pl.DataFrame:
 
 
 def _missing_id(text: str) -> str:
-    """Why a line has no id."""
+    """The reason why a line has no id."""
     if not text.endswith(")") or "(" not in text:
         return (
             f"the line does not end with an id in parentheses: {raw.cut(text)!r}; trn is words (id)"
@@ -225,7 +225,7 @@ def read_stm(data: bytes, source: str) -> Table:
 
 
 def _segments(block: pl.DataFrame, source: str) -> pl.DataFrame:
-    """The fields of each line; `rest` is what stands behind the times."""
+    """The fields of each line; `rest` is the text after the times."""
     parts = block["text"].str.extract_groups(RECORD).struct.rename_fields([*SEGMENT, "rest"])
     fields = block.hstack(parts.struct.unnest())
     few = f"fewer than five fields: {{cut!r}}; stm is {STM}"
@@ -239,7 +239,7 @@ def _segments(block: pl.DataFrame, source: str) -> pl.DataFrame:
 def _labelled(
     frame: pl.DataFrame, categories: dict[str, str], declared: set[str], source: str
 ) -> pl.DataFrame:
-    """The labels and the text of each segment, in place of `rest`."""
+    """The labels and the text of each segment, instead of `rest`."""
     parts = frame["rest"].str.extract_groups(LABELLED).struct.rename_fields(["labels", "text"])
     labels, text = parts.struct.field("labels"), parts.struct.field("text")
     if labels.null_count():
@@ -267,7 +267,7 @@ def _doubtful(rest: str) -> str:
 
 
 def _label_names(width: int, categories: dict[str, str], taken: list[str]) -> list[str]:
-    """Names of the label columns: those of their categories, as far as each is one's own."""
+    """Names of the label columns: those of their categories, where these are unique."""
     names: list[str] = []
     for k in range(width):
         stated = categories.get(str(k), "").strip()
@@ -277,9 +277,9 @@ def _label_names(width: int, categories: dict[str, str], taken: list[str]) -> li
 
 
 def numbered(frame: pl.DataFrame, parts: Sequence[str]) -> pl.Series:
-    """An `id` from columns of each row, joined by hyphens; a second one of the same gets -2.
+    """An `id` from columns of each row, joined by hyphens; a second equal id gets -2.
 
-    Times are written to the microsecond.
+    Times have microseconds.
     """
     columns = [frame[part] for part in parts]
     rounded = [c.round(6) if c.dtype.is_float() else c for c in columns]

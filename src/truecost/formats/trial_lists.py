@@ -58,7 +58,7 @@ WIDEST = 13
 
 @dataclass(frozen=True)
 class Layout:
-    """The layout of a line: the fields in their order, and the words of labels."""
+    """The layout of a line: its fields in order, and its label words."""
 
     fields: tuple[str, ...]
     words: tuple[str, ...] = ()  # target first
@@ -67,7 +67,7 @@ class Layout:
 
     @property
     def line(self) -> str:
-        """The fields as they are named in messages."""
+        """The fields as messages name them."""
         return " ".join(self.fields)
 
 
@@ -113,9 +113,10 @@ SPOOFED: dict[str, Layout] = {
 
 
 def read_lines(data: bytes, source: str, kind: str | None = None) -> Table:
-    """A table of texts from a list of trials, of the layout that is named or that fits every line.
+    """A table of texts from a list of trials, in the stated layout or the one that matches every
+    line.
 
-    Its `layout` says what was decided.
+    Its `layout` is the layout used.
     """
     data = single_blanks(text.clean(data, source, b" \t\r"))
     text.refuse_carriage_returns(data, source)
@@ -140,14 +141,14 @@ def read_lines(data: bytes, source: str, kind: str | None = None) -> Table:
 
 
 def single_blanks(data: bytes) -> bytes:
-    """The same lines with one blank between fields and none around them."""
+    """The lines with one blank between fields, and none around them."""
     data = data.replace(b"\t", b" ")
     data = re.sub(rb"  +", b" ", data) if b"  " in data else data
     return data.removeprefix(b" ").replace(b"\n ", b"\n").replace(b" \n", b"\n")
 
 
 def _columns(data: bytes) -> pl.DataFrame | None:
-    """The fields of all lines, column by column, or None when lines differ in width."""
+    """The fields of all lines, column by column; None when lines differ in width."""
     width = data[: data.index(b"\n")].count(b" ") + 1
     # A blank line has one field, so that width 1 tells nothing; no layout has it.
     if not 1 < width <= WIDEST or any((n != width).any() for n in text.field_counts(data, " ")):
@@ -163,14 +164,14 @@ def _columns(data: bytes) -> pl.DataFrame | None:
 
 
 def _fits(fields: pl.DataFrame, layout: Layout) -> bool:
-    """Whether every line fits; looks at few lines first, for most layouts fail there."""
+    """Whether every line matches; few lines are read first, as most layouts fail on these."""
     if fields.width != len(layout.fields):
         return False
     return all(bool(_fitting(part, layout).all()) for part in (fields.head(100), fields))
 
 
 def _fitting(fields: pl.DataFrame, layout: Layout) -> pl.Series:
-    """Whether the fields of each line are what the layout says."""
+    """Whether the fields of each line match the layout."""
     fine = pl.Series([True]).new_from_index(0, fields.height)
     for k, name in enumerate(layout.fields):
         if name in ("score", "label"):
@@ -185,13 +186,13 @@ def _fitting(fields: pl.DataFrame, layout: Layout) -> pl.Series:
 
 
 def is_number(column: pl.Series) -> pl.Series:
-    """Whether each text is a number, or says that there is none."""
+    """Whether each text is a number, or a word for a missing one."""
     good = column.cast(pl.Float64, strict=False).is_not_null()
     return good if good.all() else good | column.str.to_lowercase().is_in(list(NO_NUMBER))
 
 
 def _broken(data: bytes, source: str, candidates: dict[str, Layout]) -> str:
-    """The first line that breaks the layout that fits the most lines, and why."""
+    """The first line that does not match the layout of most lines, and the reason."""
     if data.startswith(b"\n") or b"\n\n" in data:
         line = 1 if data.startswith(b"\n") else data.count(b"\n", 0, data.index(b"\n\n")) + 2
         return str(text.blank_line(source, line))
@@ -223,7 +224,7 @@ def _broken(data: bytes, source: str, candidates: dict[str, Layout]) -> str:
 
 
 def _misfit(layout: Layout, fields: list[str]) -> str:
-    """Why a line does not fit a layout."""
+    """The reason why a line does not match a layout."""
     if len(fields) != len(layout.fields):
         return f"{counted(len(fields), 'field')} where {len(layout.fields)} were expected"
     for k, name in enumerate(layout.fields):
@@ -256,14 +257,14 @@ def _table(fields: pl.DataFrame, name: str, source: str, *, stated: bool) -> Tab
 
 
 def _told_name(source: str) -> str:
-    """The second column of a file of Kaldi whose own name tells it: `spk2gender`, `utt2cond`."""
+    """The second column of one of Kaldi's files, from the file's name: `spk2gender`, `utt2cond`."""
     found = TELLS.fullmatch(Path(source).name)
     name = found[1] if found else ""
     return {"spk": "speaker", "id": ""}.get(name, name)
 
 
 def as_metadata(table: Table) -> Table:
-    """A list of two fields as metadata: a number is not taken for a score, either."""
+    """A list of two fields as metadata, in which a number is no score."""
     if table.format != "utt-scores":
         return table
     name = _told_name(table.source) or text.UNNAMED
@@ -276,7 +277,7 @@ FIRST = ("id", *TRIAL, "score", "label")
 
 
 def is_header(names: list[str]) -> bool:
-    """Whether the names of a TSV file are those of an SRE."""
+    """Whether names of a TSV file are those of an SRE file."""
     return {"modelid", "segmentid"} <= set(names)
 
 
@@ -309,7 +310,7 @@ def from_columns(table: Table) -> Table:
 
 
 def _refuse(table: Table, name: str, column: pl.Series) -> None:
-    """Refuse LLRs that are no numbers, and labels of another set."""
+    """Refuse LLRs that are not numbers, and labels of another set."""
     good = is_number(column) if name == "LLR" else column.is_in(list(WORDS))
     expected = f"; {'numbers' if name == 'LLR' else ' or '.join(WORDS)} were expected"
     wrong = ~good.fill_null(name == "LLR")

@@ -1,13 +1,13 @@
-"""Writers: one for each format that can be read, and nothing lost that the format can hold.
+"""Writers: one for each format that can be read; all values that the format supports are kept.
 
 Columns are found by their canonical names: `score` (or `scores`), `label` (or `labels`, `targets`),
 `enroll`, `test`, and so on. Labels are written in the words of the format: target and nontarget, or
 1 and 0.
 
-Text keeps its digits. A column of text becomes numbers, in formats that have types, only when
-writing the numbers gives the same text again, so that an id such as 007 stays one; scores are
-always numbers there. A file is written aside and then moved to its place, so that nothing
-half-written ever looks whole. Equal tables give equal bytes.
+Text keeps its digits. In formats with types, a text column becomes numbers only when writing the
+numbers gives the same text, so that an id such as 007 stays one; scores are always numbers there. A
+file is written to a temporary place and then moved, so that a partly written file never has its
+name. Equal tables give equal bytes.
 """
 
 import io
@@ -36,7 +36,7 @@ Content = bytes | dict[str, bytes]
 
 @dataclass(frozen=True)
 class Encoded:
-    """A file, or the files of a folder by their stems; columns that the format has no place for."""
+    """A file, or the files of a folder by stem, and the columns that the format cannot store."""
 
     content: Content
     left_out: tuple[str, ...] = ()
@@ -45,7 +45,7 @@ class Encoded:
 def encode(table: Table, kind: str, *, single: bool = False) -> Encoded:
     """The bytes of a table in a format, one of `FORMATS`.
 
-    With `npy` and `single` a single array of scores in place of a folder.
+    `single`: with the format `npy`, whether to write a single array of scores instead of a folder.
     """
     if kind in LAYOUTS:
         return _lines(table, kind)
@@ -61,7 +61,9 @@ def encode(table: Table, kind: str, *, single: bool = False) -> Encoded:
 
 
 def _find_columns(table: Table, names: Iterable[str], kind: str) -> dict[str, str]:
-    """The columns of canonical names, under any of their names; missing ones are named together."""
+    """The columns of canonical names, under any of their names; all missing ones are in one
+    message.
+    """
     found = {
         name: next((alias for alias in COLUMNS.get(name, (name,)) if alias in table.columns), "")
         for name in names
@@ -81,7 +83,7 @@ def _other_columns(table: Table, used: set[str]) -> tuple[str, ...]:
 
 
 def _lines(table: Table, kind: str) -> Encoded:
-    """A trial list."""
+    """The bytes of a trial list."""
     layout = LAYOUTS[kind]
     names = _find_columns(table, layout.fields, kind)
     fields = {
@@ -97,7 +99,7 @@ def _lines(table: Table, kind: str) -> Encoded:
 
 
 def _field(table: Table, field: str, name: str, words: tuple[str, ...], kind: str) -> pl.Series:
-    """A field of a trial list as text: no blanks in it, and never empty."""
+    """A field of a trial list as text: without blanks, never empty."""
     if field == "score":
         return _score_texts(table, name)
     texts = table.texts(name, field)
@@ -110,7 +112,7 @@ def _field(table: Table, field: str, name: str, words: tuple[str, ...], kind: st
 
 
 def _score_texts(table: Table, name: str) -> pl.Series:
-    """Scores as text, digit by digit; nan where there is none."""
+    """Scores as text with all their digits; nan for a missing one."""
     table.numbers(name, "score")  # refuses what is no number, with its line
     texts = plain(table.frame[name], table)
     return texts.str.strip_chars().replace("", None).fill_null("nan")
@@ -127,7 +129,7 @@ def _label_texts(table: Table, texts: pl.Series, words: tuple[str, ...], kind: s
 
 
 def _nist(table: Table) -> Encoded:
-    """A score file, a key, or both in one, with all partition columns."""
+    """The bytes of a score file, a key, or both in one, with all partition columns."""
     _find_columns(table, TRIAL, "nist-sre")
     there = [n for n in RENAMED.values() if {*COLUMNS[n]} & {*table.frame.columns}]
     names = _find_columns(table, there, "nist-sre")
@@ -159,7 +161,7 @@ def _nist(table: Table) -> Encoded:
 
 
 def flat(table: Table) -> pl.DataFrame:
-    """All columns as one-dimensional ones: a matrix `scores` becomes `scores_0`, `scores_1`, ..."""
+    """All columns one-dimensional: a matrix `scores` becomes `scores_0`, `scores_1`, ..."""
     frame = table.frame.drop(_invented(table))
     for name, matrix in table.matrices.items():
         for k, column in enumerate(matrix.T):
@@ -170,7 +172,7 @@ def flat(table: Table) -> pl.DataFrame:
 
 
 def _invented(table: Table) -> list[str]:
-    """The row numbers that stand in for columns when arrays give matrices only."""
+    """The row numbers that replace columns when arrays have matrices only."""
     rows = table.frame["row"] if table.ordered and table.frame.columns == ["row"] else None
     if rows is None or not table.matrices or rows.dtype == pl.String:
         return []
@@ -178,7 +180,7 @@ def _invented(table: Table) -> list[str]:
 
 
 def _columns(frame: pl.DataFrame, kind: str, table: Table) -> bytes:
-    """CSV, TSV, NDJSON or Parquet."""
+    """The bytes of CSV, TSV, NDJSON or Parquet."""
     stream = io.BytesIO()
     if kind in SEPARATORS:
         separator = SEPARATORS[kind]
@@ -200,7 +202,7 @@ def _columns(frame: pl.DataFrame, kind: str, table: Table) -> bytes:
 
 
 def _json(column: pl.Series) -> pl.Series:
-    """JSON has no infinite numbers: a column that has any is written as text."""
+    """A column for JSON, which has no infinite numbers: a column with any becomes text."""
     infinite = column.dtype.is_float() and bool(column.is_infinite().any())
     return column.cast(pl.String) if infinite else column
 
@@ -222,7 +224,7 @@ def plain(column: pl.Series, table: Table) -> pl.Series:
 
 
 def _typed(column: pl.Series, table: Table) -> pl.Series:
-    """Text as numbers where that loses nothing; scores always."""
+    """Text as numbers where no digit is lost; scores always."""
     if column.dtype != pl.String:
         return column
     if column.name in COLUMNS["score"]:
@@ -249,7 +251,9 @@ def _arrays(table: Table) -> dict[str, npt.NDArray[Any]]:
 
 
 def _array(column: pl.Series, table: Table) -> npt.NDArray[Any]:
-    """Numbers as numbers, all else as fixed-width text; whole numbers with gaps are text too."""
+    """Numbers as numbers, other values as fixed-width text; whole numbers with gaps become text
+    too.
+    """
     small = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64)
     whole = column.dtype in (pl.Boolean, *small) and not column.null_count()
     if whole or column.dtype in (pl.Float32, pl.Float64):
@@ -278,7 +282,7 @@ def _archive(arrays: Mapping[str, bytes]) -> bytes:
 
 
 def _stems(arrays: dict[str, bytes]) -> dict[str, bytes]:
-    """The files of a folder, refused when a column's name is none for a file."""
+    """The files of a folder; a column name that cannot be a file name is refused."""
     bad = [name for name in arrays if not name or name.startswith(".") or set(name) & set("/\\\0")]
     if bad:
         raise InputError(
@@ -341,7 +345,7 @@ def content_of(table: Table, path: str, output_format: str | None = None) -> byt
 
 
 def format_of(path: str, output_format: str | None) -> str:
-    """The format in which a path is written: that of its ending when none is given."""
+    """The format in which a path is written. Default: that of its ending."""
     kind = by_ending(path, WRITTEN) if output_format is None else output_format
     if kind is None:
         raise UsageError(
@@ -354,9 +358,9 @@ def format_of(path: str, output_format: str | None) -> str:
 
 
 def check_target(path: str, sources: Iterable[str] = (), *, force: bool = False) -> None:
-    """Refuse to write where something is that must not be replaced, such as a file that is read.
+    """Refuse to write over a file that must not be replaced, such as one that is read.
 
-    A pipe or a device holds nothing.
+    Pipes and devices are always accepted.
     """
     target = real(path)
     tidy(target.parent)
@@ -379,7 +383,7 @@ def _packed(content: Content) -> bytes:
 
 
 def _into_stream(target: Path, content: bytes) -> None:
-    """Write to a pipe or a device, which cannot be written aside."""
+    """Write to a pipe or a device, where nothing can be renamed."""
     try:
         target.write_bytes(content)
     except OSError as error:

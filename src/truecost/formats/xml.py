@@ -1,10 +1,10 @@
-"""XML read a block at a time, without a tree, and safe against hostile files.
+"""XML read block by block, without a tree, and safe against hostile files.
 
-A file is read by saying which elements may stand in which (`Element`); any other element is refused
-with its line, and so is text where there may be none: neither a typing error nor a deep nesting
-goes on unseen. No DTD is read: without one there are no entities of a file's own that could grow
-without end, and nothing outside the file is ever opened. No element and no text of one is longer
-than `LONGEST`. Encodings are UTF-8, UTF-16 and those of one byte a letter that have to be declared.
+A reader declares the elements of a file and their nesting (`Element`); any other element is refused
+with its line, and so is text where none is allowed, so that a typing error or a deep nesting is
+found. No DTD is read: a file then cannot define entities that grow without end, and no other file
+is ever opened. Elements, and texts of elements, are limited to the length `LONGEST`. Encodings are
+UTF-8, UTF-16, and declared ones with one byte a letter.
 
 Source: W3C, Extensible Markup Language (XML) 1.0, fifth edition; the parser is expat.
 """
@@ -50,12 +50,12 @@ _FAULTS = {
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """The elements that a file may have, and the functions that are called.
+    """The elements that a file may have, and the functions that handle them.
 
-    `opened` is called with the attributes, names and values by turns, and the line; `closed` with
-    the text that it holds (without it there may be none), and the line; `alike` with lines at once
-    that stand in it, and the number of the first: it says whether it could read them. Lines that it
-    cannot read are read one by one.
+    `opened(attributes, line)`: called with the names and values by turns; `closed(text, line)`:
+    called with the text of the element (without this function no text is allowed); `alike(lines,
+    number)`: called with several lines of the element at once and the number of the first, returns
+    whether it could read them. Lines that it cannot read go through the parser.
     """
 
     opened: Callable[[list[str], int], None]
@@ -84,14 +84,14 @@ def parse(
 
 
 class Gathered:
-    """The content of a file: its source, for messages, and the attributes of its root."""
+    """The content of a file: its source, for messages, and its root's attributes."""
 
     def __init__(self, source: str) -> None:
         self.source = source
         self.header: dict[str, str] = {}
 
     def begin(self, attributes: list[str], _: int) -> None:
-        """Keep what the file says of itself."""
+        """Store the description that the file has of itself."""
         self.header = mapping(attributes)
 
     def refuse(self, line: int, why: str) -> NoReturn:
@@ -100,7 +100,7 @@ class Gathered:
 
 
 class _Reading:
-    """A file while it is read."""
+    """The state of reading a file."""
 
     def __init__(self, source: str, roots: Mapping[str, Element]) -> None:
         self.source, self.roots = source, roots
@@ -113,7 +113,7 @@ class _Reading:
         self.parser = self._parser()
 
     def _parser(self) -> "expat.XMLParserType":
-        """A parser whose handlers keep to what may stand where; they are called for every tag."""
+        """A parser whose handlers, called for every tag, check the nesting of elements."""
         parser = expat.ParserCreate()
         parser.ordered_attributes = True
         parser.XmlDeclHandler = self._declared
@@ -166,7 +166,7 @@ class _Reading:
             start = end
 
     def _alike(self, block: bytes, start: int) -> tuple[bool, int]:
-        """Read lines without the parser where this can be; else how far it has to read."""
+        """Read lines without the parser where possible; otherwise return how far it has to read."""
         if not self.by_line:
             return False, len(block)
         read, whole = self.stack[-1].alike, self.window[-1:] == b"\n"
@@ -186,7 +186,7 @@ class _Reading:
         return taken, start + len(lines)
 
     def _read(self, part: bytes) -> None:
-        """Give bytes to the parser."""
+        """Pass bytes to the parser."""
         self.window = self.window[-4:] + part
         self.fed += len(part)
         self._parse(part, final=False)
@@ -195,11 +195,11 @@ class _Reading:
 
     @property
     def line(self) -> int:
-        """Where the parser stands."""
+        """Current line of the parser."""
         return self.parser.CurrentLineNumber + self.skipped
 
     def close(self) -> None:
-        """Say that there is no more."""
+        """Tell the parser that the file has ended."""
         if not self.fed:
             raise InputError(f"{self.source}: the file is empty; expected {self.expected}")
         self._parse(b"", final=True)
@@ -211,7 +211,7 @@ class _Reading:
             self.refuse(error.lineno + self.skipped, self._why(error, final=final))
 
     def _why(self, error: expat.ExpatError, *, final: bool) -> str:
-        """What is wrong with XML that is not well-formed."""
+        """The fault of XML that is not well-formed."""
         said = expat.ErrorString(error.code)
         if final and error.code in _CUT:
             return "the XML ends before it is complete: is the file cut short?"
@@ -225,7 +225,7 @@ class _Reading:
         return f"this is no XML ({said})"
 
     def _declared(self, _: str, encoding: str | None, __: int) -> None:
-        """Refuse encodings that cannot be read a byte or a block at a time."""
+        """Refuse encodings that cannot be read byte by byte or block by block."""
         if encoding is None:
             return
         if not ENCODINGS.fullmatch(encoding):
@@ -241,11 +241,11 @@ class _Reading:
         )
 
     def _quoted(self) -> None:
-        """A section in which nothing is an element: the parser alone knows where it ends."""
+        """Begin a section without elements: only the parser finds its end."""
         self.by_line = False
 
     def _unexpected(self, name: str) -> NoReturn:
-        """An element where it may not stand."""
+        """The error for an element at a place where it is not allowed."""
         kinds = ", ".join(f"<{child}>" for child in self.stack[-1].children) or "no element"
         known = ROOTS.get(name, "") if len(self.stack) == 1 else ""
         hint = f"; this is a file of format {known}" if known else ""
@@ -262,14 +262,15 @@ _TOO_LONG = f"an element, a comment or a text longer than {LONGEST >> 20} MiB"
 
 
 def _has_alike(element: Element) -> bool:
-    """Whether lines may be read at once in an element, or in one that it holds."""
+    """Whether several lines may be read at once in an element, or in one inside it."""
     return element.alike is not None or any(map(_has_alike, element.children.values()))
 
 
 def _behind(block: bytes, start: int, close: int) -> int:
-    """How far the parser reads a few lines: to the end of the line of the end tag behind them.
+    """The index up to which the parser reads a few lines: the end of the line with the next end
+    tag.
 
-    Where this is the tag of an element that holds something, others will hold something too.
+    Where this tag closes an element with content, other elements probably have content too.
     """
     held = block[start:close].rstrip()
     if held and not held.endswith(b"/>"):
@@ -278,7 +279,7 @@ def _behind(block: bytes, start: int, close: int) -> int:
 
 
 def _decodes(data: bytes, encoding: str) -> bool:
-    """Whether the first letter of some bytes is one of an encoding."""
+    """Whether the first bytes are a letter of an encoding."""
     if encoding.startswith("UTF-16"):
         return True
     try:
@@ -291,16 +292,16 @@ def _decodes(data: bytes, encoding: str) -> bool:
 def values(
     attributes: Sequence[str], names: Sequence[str], source: str, line: int, layout: str
 ) -> list[str]:
-    """The values of attributes that an element must have.
+    """The values of the attributes that an element must have.
 
     Parameters
     ----------
     attributes : sequence of str
         Names and values by turns.
     names : sequence of str
-        In the order in which the values are wanted; further attributes do not matter.
+        Names of the attributes, in the order of the result; the element may have others.
     layout : str
-        The element as it should be, for messages.
+        Expected form of the element, for messages.
     """
     given = mapping(attributes)
     missing = [name for name in names if name not in given]
@@ -323,7 +324,7 @@ def number(text: str) -> float | None:
 
 
 def looks_like_xml(data: bytes) -> bool:
-    """Whether the first bytes are those of XML: a bracket behind a byte order mark and blanks."""
+    """Whether the first bytes are XML: a bracket after an optional byte order mark and blanks."""
     start = data[:64].removeprefix(b"\xef\xbb\xbf").replace(b"\0", b"")
     for mark in _BOMS:
         start = start.removeprefix(mark)
@@ -331,18 +332,18 @@ def looks_like_xml(data: bytes) -> bool:
 
 
 def called(data: bytes) -> str:
-    """The format of an XML text by its first tag, or XML where no format has this root."""
+    """The format of an XML text by its first tag, or XML for a root without a format."""
     tag = re.search(rb"<([A-Za-z]\w*)", data[:4096].replace(b"\0", b""))
     return ROOTS.get(tag[1].decode(), "XML") if tag else "XML"
 
 
 def format_of(data: bytes, source: str) -> str:
-    """The format of XML by its root.
+    """The format of an XML file, from its root element.
 
     Returns
     -------
     str
-        One of those of `ROOTS`.
+        Name of the format, a value of `ROOTS`.
     """
 
     def root(name: str) -> Element:
@@ -359,4 +360,4 @@ def format_of(data: bytes, source: str) -> str:
 
 
 class _Root(Exception):  # noqa: N818 (no error: what was looked for)
-    """The format of a file, once its root is read."""
+    """The format of a file, raised when its root is read."""

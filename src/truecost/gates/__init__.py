@@ -6,9 +6,10 @@ interval; then the data are too few to decide, and the gate reports about how ma
 needed. It decides by intervals of the method `auto`, unless it names another.
 
 - `gate`: `Gate`, the request; which rows it is about, and by which intervals it decides;
-- `checking`: `check`, how many units would decide a gate, and `assert_gate`, the helper for tests;
+- `checking`: `check`, and `assert_gate`, the helper for tests;
+- `needing`: how many units would decide a gate;
 - `verdict`: gates from the command line and TOML; `Verdict`, how a gate turned out, for result
-  files, Markdown and JUnit XML.
+  files, Markdown and JUnit XML; `workflow`: `annotate`, which shows verdicts in a GitHub workflow.
 """
 
 from typing import TYPE_CHECKING
@@ -20,12 +21,13 @@ if TYPE_CHECKING:
     from truecost.gates.checking import check as check
     from truecost.gates.checking import exit_code as exit_code
     from truecost.gates.gate import Gate as Gate
+    from truecost.gates.needing import more_units as more_units
     from truecost.gates.verdict import Verdict as Verdict
-    from truecost.gates.verdict import annotate as annotate
-    from truecost.gates.verdict import annotations as annotations
     from truecost.gates.verdict import junit as junit
     from truecost.gates.verdict import markdown as markdown
     from truecost.gates.verdict import parse_gate as parse_gate
     from truecost.gates.verdict import read_gates as read_gates
+    from truecost.gates.workflow import annotate as annotate
+    from truecost.gates.workflow import annotations as annotations
 else:
     __getattr__, __dir__, __all__ = attach(__name__, __file__)

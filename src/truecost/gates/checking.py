@@ -1,26 +1,13 @@
-"""From gates and rows to verdicts: pass, fail or undecided, and how many units would decide; a
-row against limits in a test of one's own (`assert_gate`).
-
-Of what is needed (`needed`): the limit is `away` from the value, the end of the interval on its
-side `arm`; the standard error is SE = arm / z, z the normal quantile of the level. With N in place
-of n units the arm is arm sqrt(n / N), and the limit is kept with 80 % power where
-
-- the truth is the value: N = n ((z + .84) / z * arm / away)^2;
-- the truth is as uncertain as the interval shows: z r + .84 sqrt(1 - r^2) <= away / SE with
-  r = sqrt(n / N), the n units being part of the N. No N does it where away <= .84 SE.
-
-Rates of events in time need hours, not units: `truecost.core.intervals.events`.
+"""From gates and rows to verdicts: pass, fail or undecided; a row against limits in a test of one's
+own (`assert_gate`).
 """
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from statistics import NormalDist
 from typing import Literal
 
 from truecost.core.digits import figure, precision, told_apart
 from truecost.core.flags import telling, warning_of
-from truecost.core.intervals.events import Heard, hours_to_decide
 from truecost.core.results import Comparison, Row
 from truecost.errors import DOOR, UsageError, checked, plural
 from truecost.gates.gate import (
@@ -32,87 +19,39 @@ from truecost.gates.gate import (
     rows_of,
     without_width,
 )
+from truecost.gates.needing import Needed, needed
 from truecost.gates.verdict import State, Verdict
 from truecost.names import Method
 from truecost.tasks.measures import look_up, refuse_beside
 
 PASSED, FAILED, UNDECIDED = 0, 1, 4  # exit codes
-Z_POWER = NormalDist().inv_cdf(0.8)
-MOST_UNITS = 10**9  # more than this is no advice
-ENDS_OF_RATES = ((0.0, True), (1.0, False))  # a rate there, and whether it is its lower end
 OF_ROW = (  # what a verdict has of its row
     *("dims", "value", "lower", "upper", "level", "reason", "flags", "shown_in", "signature"),
 )
 
 
-@dataclass(frozen=True)
-class Needed:
-    """Units, or hours of events in time, in all that decide a gate with 80 % power: if the truth is
-    the value, and if it is as uncertain as the interval shows; None where no number is enough.
-    """
-
-    if_value: int | None = None
-    unsure: int | None = None
-    stays: bool = False  # the value is at the end of its range: its arm shrinks as 1 / N there
-    hours: float = 0.0  # present, of events in time; else units are meant
-
-
-def needed(gate: Gate, row: Row) -> Needed:
-    """How many units decide a gate whose limit lies in a whole interval, with 80 % power."""
-    if row.value is None or row.lower is None or row.upper is None or not row.n_units:
-        return Needed()
-    if heard := Heard.from_row(row):
-        return _needed_hours(gate, row, heard)
-    ends = (row.upper, row.lower) if row.value <= gate.limit else (row.lower, row.upper)
-    arm, away = abs(ends[0] - row.value), abs(gate.limit - row.value)
-    stays = row.value == ends[1] and (row.value, row.value == row.lower) in ENDS_OF_RATES
-    if not arm < MOST_UNITS * away:
-        return Needed(stays=stays)
-    z = NormalDist().inv_cdf(0.5 + row.level / 2)
-    grown = arm / away if stays else ((z + Z_POWER) / z * arm / away) ** 2
-    return Needed(_units(row, grown), _units(row, _predicted(z, z * away / arm)), stays)
-
-
-def _needed_hours(gate: Gate, row: Row, heard: Heard) -> Needed:
-    """Hours that decide a gate on a rate of events."""
-    upper = heard.events / heard.hours <= gate.limit
-    found = hours_to_decide(heard, gate.limit, row.level, upper=upper)
-    least = math.floor(heard.hours) + 1
-    if_value, unsure = (None if x is None else max(least, math.ceil(x)) for x in found)
-    return Needed(if_value, unsure, heard.events == 0, heard.hours)
-
-
-def _predicted(z: float, apart: float) -> float:
-    """N / n where the truth is uncertain; `apart` is away / SE, below z.
-
-    z r + .84 sqrt(1 - r^2) rises from .84 at r = 0 to its greatest value above z: the smaller root.
-    """
-    if apart <= Z_POWER:
-        return math.inf
-    square = z**2 + Z_POWER**2
-    root = (apart * z - Z_POWER * math.sqrt(max(0.0, square - apart**2))) / square
-    return 1 / root**2 if root > 0 else math.inf
-
-
-def _units(row: Row, grown: float) -> int | None:
-    if not grown * row.n_units <= MOST_UNITS:
-        return None
-    # rounding: 400 stays 400; what holds the limit takes more than the units at hand
-    return max(row.n_units + 1, math.ceil(row.n_units * grown * (1 - 1e-9)))
-
-
 def check(gates: Iterable[Gate], rows: Sequence[Row]) -> tuple[Verdict, ...]:
     """The verdict of each gate on the rows of a result.
 
-    They are in the order of the gates; one for each system, application and collection that a gate
-    does not name.
+    Parameters
+    ----------
+    gates : iterable of Gate
+        Gates to check.
+    rows : sequence of Row
+        Rows of a result, such as ``outcome.rows``.
+
+    Returns
+    -------
+    tuple of Verdict
+        Verdicts in the order of the gates. A gate that does not name a system, application or
+        collection has a verdict for each of them.
 
     Raises
     ------
     UsageError
-        When a gate fits no row, or several of the same system, or its limit does not go with the
-        direction of the measure, or is in percent where the measure is a share; when an interval
-        was made by another method than the gate decides by, or two by different ones.
+        If a gate fits no row, or several rows of the same system; if its limit has the wrong
+        direction for the measure, or is in percent where the measure is a share; or if the
+        intervals have a different method from the gate or from each other.
 
     Examples
     --------
@@ -306,36 +245,40 @@ def assert_gate(
     undecided: Literal["fail", "pass"] = "fail",
     method: Method = "auto",
 ) -> Verdict:
-    """Assert in a test that an interval keeps a limit.
+    """Assert in a test that the confidence interval of a value is within a limit.
+
+    Exactly one of the four limits is required.
 
     Parameters
     ----------
     estimate : Estimate, Row or Comparison
-        Of a comparison, its difference.
+        Value to check; for a comparison, its difference.
     max_upper : float, optional
-        Limit for the upper end of the interval, in the unit of the measure; for measures with lower
-        as better.
+        Largest allowed upper end of the interval, in the unit of the measure; for measures whose
+        lower values are better.
     min_lower : float, optional
-        Limit for the lower end of the interval, for measures with higher as better.
+        Smallest allowed lower end of the interval, in the unit of the measure; for measures whose
+        higher values are better.
     max_upper_delta, min_lower_delta : float, optional
-        The same for a comparison or a row that is a difference.
+        The corresponding limits for a difference from a baseline.
     undecided : {"fail", "pass"}
-        Result if the limit is within the interval.
+        Result of the test if the limit is inside the interval. Default: fail.
     method : {"auto", "percentile", "bca"}
-        How the interval was made; one of another method is refused.
+        Required method of the interval. Default: auto.
 
     Returns
     -------
     Verdict
-        When the gate lets the estimate through.
+        Verdict of the gate, if the test passes.
 
     Raises
     ------
     AssertionError
-        When it does not, with value, interval, limit, units needed and signature.
+        If the test fails. The message contains the value, the interval, the limit, the units needed
+        and the signature.
     UsageError
-        When there is not exactly one limit, or it does not go with the estimate, or the interval is
-        of another method.
+        If there is not exactly one limit, the limit does not fit the estimate, or the interval has
+        a different method.
 
     Examples
     --------

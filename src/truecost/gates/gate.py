@@ -30,16 +30,21 @@ MIRROR = dict(zip(LIMITS, (LIMITS[1], LIMITS[0], LIMITS[3], LIMITS[2]), strict=T
 class Gate(
     msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True
 ):
-    """A limit that the interval of a measure must keep: `[[gate]]` in a study.
+    """A quality gate: a limit that the whole confidence interval of a measure must keep; a
+    ``[[gate]]`` table of a study.
 
-    Exactly one limit is named, in the unit of the measure. Upper limits are for measures whose
-    lower values are better, lower limits for those whose higher values are better.
+    Exactly one limit is required, in the unit of the measure. ``max_upper`` limits the upper end of
+    the interval, for measures whose lower values are better; ``min_lower`` limits the lower end,
+    for measures whose higher values are better. ``max_upper_delta`` and ``min_lower_delta`` limit
+    the difference from the system ``baseline``. All other attributes select rows of the result,
+    except ``name``, ``undecided`` (result if the limit is inside the interval) and ``method``
+    (required method of the interval).
 
     Raises
     ------
     UsageError
-        When there is no limit, or several, or one that does not go with a baseline, or a limit is
-        no finite number.
+        If there is not exactly one limit, the limit is not a finite number, or a limit of a
+        difference is set without ``baseline`` (or a limit of a value with it).
     """
 
     measure: Annotated[str, Option("NAME of the measure, or NAME:VARIANT where there are several.")]
@@ -116,35 +121,39 @@ class Gate(
 
     @property
     def key(self) -> str:
-        """Which of the limits is set: `max_upper`, say."""
+        """Name of the limit that is set, such as ``max_upper``."""
         return next(name for name in LIMITS if getattr(self, name) is not None)
 
     @property
     def limit(self) -> float:
-        """The limit itself, in the unit of the measure."""
+        """Value of the limit, in the unit of the measure."""
         return float(getattr(self, self.key))
 
     @property
     def is_upper(self) -> bool:
-        """Whether values above the limit are beyond it."""
+        """Whether the limit is a maximum; otherwise it is a minimum."""
         return self.key.startswith("max")
 
     def bound_in(self, scale: Scale) -> str:
-        """The limit as a relation: `<= 0.3`, or `<= 30%` where the measure is shown in percent."""
+        """The limit as text: ``<= 0.3``, or ``<= 30%`` if the measure is shown in percent."""
         return f"{'<=' if self.is_upper else '>='} {number(self.limit, scale)}"
 
     @property
     def title(self) -> str:
-        """The name of the gate, or its measure and limit."""
+        """Name of the gate; without a name, its measure and limit."""
         return self.title_in("")
 
     def title_in(self, scale: Scale) -> str:
-        """The same with the limit as readers see it."""
+        """Name of the gate; without a name, its measure and limit in the unit ``scale``, such as
+        percent.
+        """
         against = f" against {self.baseline}" if self.baseline is not None else ""
         return self.name or f"{self.measure}{against} {self.bound_in(scale)}"
 
     def check_direction(self, direction: Literal["lower", "higher"]) -> None:
-        """Refuse an upper limit where higher values are better, and the reverse: UsageError."""
+        """Raise a UsageError if the limit is a maximum and higher values are better, or a minimum
+        and lower values are better.
+        """
         if (direction == "lower") == self.is_upper:
             return
         other = MIRROR[self.key]
@@ -156,7 +165,9 @@ class Gate(
         )
 
     def check_size(self, shown_in: str) -> None:
-        """Refuse a limit in percent for a measure whose values are shares, 8 for 8%: UsageError."""
+        """Raise a UsageError if the measure is a share (``shown_in`` is "percent") and the limit
+        looks like a percentage: 8 instead of 0.08.
+        """
         if shown_in != "percent" or abs(self.limit) <= LARGEST:
             return
         raise UsageError(

@@ -1,23 +1,19 @@
-"""Gates as text: from the command line and TOML; how they turned out, in Markdown and JUnit XML.
+"""Gates as text: from the command line and TOML; verdicts, in Markdown and JUnit XML.
 
 In `act_dcf:max_upper=0.3,subset=noise=babble` a value ends where a comma is followed by a key of a
 gate and an equals sign, so that names of subsets may hold commas, colons and equals signs.
 
-`annotate` tells a GitHub workflow: a table on its page, a mark for each gate that failed. Texts are
-deterministic: no times, no paths, no host names.
+Texts are deterministic: no times, no paths, no host names.
 """
 
-import os
 import re
-import sys
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
 
 from truecost.core.digits import Scale, figure, figures, scale_of
-from truecost.errors import InputError, UsageError, near, visible
+from truecost.errors import UsageError, near, visible
 from truecost.formats.opening import read_toml
 from truecost.gates.gate import APART, DIMS, LIMITS, Gate
 from truecost.tasks.measures import find_of_any_task
@@ -30,14 +26,16 @@ FORM = "write MEASURE:KEY=VALUE,..., such as act_dcf:max_upper=0.3,subset=noise=
 
 
 def parse_gate(text: str) -> Gate:
-    """A gate from `MEASURE[:VARIANT]:KEY=VALUE[,KEY=VALUE...]`, or `MEASURE<=LIMIT[,...]`.
+    """A gate from text: `MEASURE:KEY=VALUE,KEY=VALUE`, or `MEASURE<=LIMIT`.
 
-    Keys are the attributes of `Gate`; the values of the four limits are numbers.
+    A measure may have a variant (`eer:nearest`). The keys are the attributes of
+    :class:`truecost.Gate`.
 
     Raises
     ------
     UsageError
-        When it is not of this form, names an unknown key or one twice, or a limit is no number.
+        If the text has another form, a key does not exist or is given twice, or a limit is not a
+        number.
 
     Examples
     --------
@@ -102,14 +100,14 @@ def unknown_key(key: str) -> str:
 
 
 def read_gates(path: str) -> tuple[Gate, ...]:
-    """The `[[gate]]` tables of a TOML file, in their order; those of a study are left alone.
+    """The gates of a TOML file: its ``[[gate]]`` tables, in their order.
 
     Raises
     ------
     InputError
-        When the file cannot be read.
+        If the file cannot be read.
     UsageError
-        When it is not TOML, has no gate, or a gate is wrong: says which.
+        If the file is not TOML or has no gates, or a gate is invalid.
     """
     content = read_toml(path)
     tables = content.get("gate")
@@ -175,26 +173,43 @@ State = Literal["pass", "fail", "undecided"]
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """How a gate turned out for one row: an entry of `gates` in `result.json`.
+    """Result of a quality gate for one row: an entry of ``gates`` in `result.json`.
 
     Attributes
     ----------
+    gate : Gate
+        Gate that was checked.
     state : {"pass", "fail", "undecided"}
+        ``pass``: the interval is within the limit; ``fail``: the whole interval is beyond the
+        limit; ``undecided``: the limit is inside the interval, or the interval is not known.
     measure : str
         Name of the measure with its variant.
-    dims, value, lower, upper, level, reason, flags, shown_in, signature
-        As in the row: of the difference when the gate names a baseline.
+    dims : dict of str to str
+        System, subset, application and collection of the row.
+    value, lower, upper : float or None
+        Value and confidence interval; of the difference if the gate names a baseline.
+    level : float
+        Confidence level of the interval.
     limit : float
-        In the unit of the measure.
+        Limit of the gate, in the unit of the measure.
     message : str
-        Why, for a reader.
+        Explanation of the state in a sentence.
     units_needed : int or None
-        About how many units in all would decide an undecided gate with 80 % power if the truth is
-        the value: n ((z + .84) / z * a / w)^2 with a the distance from the value to the end of the
-        interval beyond the limit (or, for a value beyond it, to the other end), w that from the
-        value to the limit, and z = 1.96 at level .95.
+        Approximate number of units, in all, that would decide an undecided gate with a power of 80
+        % if the true value is the measured value. It is n ((z + 0.84) / z * a / w)^2, with n the
+        present number of units, a the distance from the value to the end of the interval beyond the
+        limit (if the value itself is beyond the limit: to the other end), w the distance from the
+        value to the limit, and z the normal quantile (1.96 at a level of 95 %).
     hours_needed : int or None
-        The same for events in time, in hours of audio (`truecost.core.intervals.events`).
+        Corresponding number of hours of audio, for rates of events in time.
+    reason : str or None
+        Reason why the value or the interval is missing.
+    flags : tuple of str
+        Names of the warnings of the row, such as ``few_runs``.
+    shown_in : str
+        Unit in which people see the value, such as "percent"; empty for plain numbers.
+    signature : str
+        Measure, data, intervals and version in one line.
     """
 
     gate: Gate
@@ -216,32 +231,34 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def scale(self) -> Scale:
-        """The unit in which value, interval and limit are shown."""
+        """Unit in which the value, the interval and the limit are shown."""
         return scale_of(self.shown_in, self.gate.baseline is not None)
 
     @property
     def signed(self) -> bool:
-        """Whether readers see a plus before a value above 0: before differences."""
+        """Whether positive values are shown with a plus sign, as differences are."""
         return self.gate.baseline is not None
 
     @property
     def apart(self) -> float:
-        """The limit; figures have the digits that tell an end from it."""
+        """The limit. Values are shown with enough digits to distinguish them from it."""
         return self.limit
 
     @property
     def bound(self) -> str:
-        """The limit as a relation: `<= 0.3`, `<= 30%`."""
+        """The limit as text: ``<= 0.3`` or ``<= 30%``."""
         return self.gate.bound_in(self.scale)
 
     @property
     def passed(self) -> bool:
-        """Whether the gate lets the system through: also an undecided one with `undecided` pass."""
+        """Whether the gate counts as passed: the state is ``pass``, or ``undecided`` for a gate
+        with ``undecided="pass"``.
+        """
         return self.state == "pass" or (self.state == "undecided" and self.gate.undecided == "pass")
 
     @property
     def about(self) -> str:
-        """Dims and baseline for a reader: `network, noise=babble, against logistic`."""
+        """System, subset and baseline as text: ``network, noise=babble, against logistic``."""
         against = [] if self.gate.baseline is None else [f"against {self.gate.baseline}"]
         return ", ".join([*self.dims.values(), *against])
 
@@ -253,7 +270,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def found(self) -> str:
-        """The value with its interval, as text."""
+        """The value with its interval as text."""
         return " ".join(filter(None, figures(self)))
 
 
@@ -270,9 +287,8 @@ def summary(verdicts: Sequence[Verdict]) -> str:
 
 
 def markdown(verdicts: Sequence[Verdict], title: str = "Quality gates") -> str:
-    """The verdicts as a Markdown table of GitHub, for a page of continuous integration.
-
-    The title is the heading, with how many gates passed; columns that hold nothing are left out.
+    """The verdicts as a Markdown table for a page of GitHub, below a heading with the numbers of
+    passed and failed gates. Empty columns are left out.
     """
     cells = [_cells(verdict) for verdict in verdicts]
     used = [name for name in (cells[0] if cells else ()) if any(row[name] for row in cells)]
@@ -313,9 +329,9 @@ def _line(cells: Sequence[str]) -> str:
 
 
 def junit(verdicts: Sequence[Verdict], name: str = "truecost gates") -> str:
-    """The verdicts as JUnit XML: a test suite of this name, with a test case each.
+    """The verdicts as JUnit XML: a test suite with a test case for each verdict.
 
-    A failed gate is a failure, an undecided one too, or skipped when it counts as passed.
+    A failed or undecided gate is a failure; an undecided gate that counts as passed is skipped.
     """
     from xml.sax.saxutils import quoteattr
 
@@ -356,45 +372,3 @@ def _case(verdict: Verdict) -> list[str]:
 def _clean(text: str) -> str:
     """Text without the characters that XML cannot hold."""
     return NOT_XML.sub("\ufffd", text)
-
-
-def annotations(verdicts: Sequence[Verdict]) -> list[str]:
-    """A line for each gate that did not pass, as workflows of GitHub mark their runs: `::error
-    title=TITLE::MESSAGE`, or `::warning` where an undecided gate lets the system through.
-    """
-    return [
-        f"::{'warning' if verdict.passed else 'error'} "
-        f"title={_in_workflow(f'gate {verdict.state}', ':,')}::{_in_workflow(str(verdict))}"
-        for verdict in verdicts
-        if verdict.state != "pass"
-    ]
-
-
-def _in_workflow(text: str, beside: str = "") -> str:
-    """Text in a line that a workflow reads: nothing in it ends the line or is a mark."""
-    return "".join(f"%{ord(c):02X}" if c in f"%\r\n{beside}" else c for c in visible(text, "\r\n"))
-
-
-def annotate(verdicts: Sequence[Verdict]) -> None:
-    """Tell a workflow of GitHub how gates turned out: a page of its run, and marks on it.
-
-    The page goes to the file that `GITHUB_STEP_SUMMARY` names, the marks to standard error where
-    `GITHUB_ACTIONS` is true.
-    """
-    append_step_summary(markdown(verdicts))
-    if os.environ.get("GITHUB_ACTIONS") == "true":
-        sys.stderr.write("".join(f"{line}\n" for line in annotations(verdicts)))
-
-
-def append_step_summary(text: str) -> None:
-    """Append Markdown to the file that `GITHUB_STEP_SUMMARY` names; nothing when it is not set."""
-    named = os.environ.get("GITHUB_STEP_SUMMARY")
-    if not named:
-        return
-    try:
-        with Path(named).open("a", encoding="utf-8") as summary_file:
-            summary_file.write(f"{text}\n")
-    except OSError as error:
-        raise InputError(
-            f"{named}: cannot be written ({error.strerror}); GITHUB_STEP_SUMMARY names this file"
-        ) from error

@@ -69,23 +69,23 @@ def locate(
     low: Floats,
     high: Floats,
 ) -> None:
-    """Zone of each detection, and the least and largest score of each group.
+    """Find the zone of each detection, and each group's least and largest score.
 
     Parameters
     ----------
     groups : ndarray of int32, shape (D,)
-        Another than 0, ..., G - 1 where no reference is.
+        Group of each detection, 0, ..., G - 1; any other number where the group has no reference.
     middles : ndarray of int64, shape (D,)
-        Midpoints, twice.
+        Twice the midpoint of each detection.
     scores : ndarray of float64, shape (D,)
     first : ndarray of int64, shape (G + 1,)
-        Where the zones of each group begin in `bounds`.
+        Index in `bounds` of the first zone of each group; the last entry is Z.
     bounds : ndarray of int64, shape (Z, 3)
-        Group, start and end of the zones.
+        Group, start and end of each zone.
     zone : ndarray of int32, shape (D,)
-        To be filled; -1 outside.
+        Zone of each detection, written here; -1 for a detection outside all zones.
     low, high : ndarray of float64, shape (G,)
-        Infinity and minus infinity, to be filled.
+        Least and largest score of each group, written here; infinity and minus infinity on entry.
     """
     for d in range(len(groups)):
         zone[d] = -1
@@ -115,25 +115,25 @@ def worth(
     stops: Ints,
     shares: Floats,
 ) -> float:
-    """Value of a pair beyond the 1 that each pair has, in millionths.
+    """Value of a pair, beyond the 1 of every pair, in millionths.
 
     Parameters
     ----------
     r, d : int
-        A reference and a detection.
+        Index of the reference, and of the detection.
     starts, ends : ndarray of int64, shape (R,)
-        Of the references, microseconds.
+        Start and end of each reference, microseconds.
     scales : ndarray of float64, shape (R,)
-        What a microsecond of overlap is worth: `OVERLAP` over the duration of the reference.
+        Value of a microsecond of overlap: `OVERLAP` over the duration of the reference.
     begins, stops : ndarray of int64, shape (D,)
-        Of the detections, microseconds.
+        Start and end of each detection, microseconds.
     shares : ndarray of float64, shape (D,)
-        Score terms: (score - min) / (max - min).
+        Score term of each detection: (score - min) / (max - min).
 
     Returns
     -------
     float
-        The score term and that of the overlap, which is negative where the two are apart.
+        Score term plus overlap term; the overlap term is negative where the two do not overlap.
     """
     return float(shares[d] + scales[r] * (min(ends[r], stops[d]) - max(starts[r], begins[d])))
 
@@ -159,21 +159,21 @@ def assign(
     Parameters
     ----------
     r, last : int
-        The references of the component: columns.
+        First reference of the component, and the one after its last: columns.
     left, reach : int
-        Its detections: rows.
+        First detection of the component, and the one after its last: rows.
     lefts, rights : ndarray of int64, shape (R,)
         The detections in the window of each reference are lefts[i], ..., rights[i] - 1.
     starts, ends : ndarray of int64, shape (R,)
-        Of the references, microseconds.
+        Start and end of each reference, microseconds.
     scales : ndarray of float64, shape (R,)
-        What a microsecond of overlap is worth.
+        Value of a microsecond of overlap with each reference.
     begins, stops : ndarray of int64, shape (D,)
-        Of the detections, microseconds.
+        Start and end of each detection, microseconds.
     shares : ndarray of float64, shape (D,)
-        Score terms: (score - min) / (max - min).
+        Score term of each detection: (score - min) / (max - min).
     found : ndarray of int64, shape (D,)
-        To be filled where a detection of the component gets a reference.
+        Reference of each detection, written here for detections that get one.
     """
     rows, columns = reach - left, last - r
     firsts, lasts = np.full(rows, columns), np.zeros(rows, np.int64)  # columns of each row
@@ -271,15 +271,15 @@ def align(
     Parameters
     ----------
     zone, starts, ends : ndarray of int64, shape (R,)
-        Of the references, sorted by zone, then start.
+        Zone, start and end of each reference, sorted by zone, then start.
     zones_of, begins, stops : ndarray of int64, shape (D,)
-        Of the detections, sorted by zone, then midpoint.
+        Zone, start and end of each detection, sorted by zone, then midpoint.
     shares : ndarray of float64, shape (D,)
-        Score terms: (score - min) / (max - min).
+        Score term of each detection: (score - min) / (max - min).
     tolerance : int
         Microseconds on each side of a reference.
     found : ndarray of int64, shape (D,)
-        To be filled: the reference of each detection, -1 for none.
+        Reference of each detection, written here; -1 for none.
     """
     lefts, rights = np.empty(len(zone), np.int64), np.empty(len(zone), np.int64)
     begin = 0  # the first detection of the zone

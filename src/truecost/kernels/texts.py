@@ -24,12 +24,12 @@ def distance(one: Ints, other: Ints) -> int:
     Parameters
     ----------
     one, other : ndarray of int64
-        Equal units have equal codes.
+        Codes of the units of each sequence; equal units have equal codes.
 
     Returns
     -------
     int
-        From 0 to the longer length.
+        Number of edits, from 0 to the length of the longer sequence.
     """
     row = np.arange(len(other) + 1)  # edits from the units of `one` so far to each prefix
     for i in range(len(one)):

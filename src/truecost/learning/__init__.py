@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING
 from truecost.lazy import attach
 
 if TYPE_CHECKING:
-    from truecost.learning.expert import RecordedExpert as RecordedExpert
     from truecost.learning.expert import ReferenceExpert as ReferenceExpert
     from truecost.learning.learners.building import build as _build_learner
     from truecost.learning.log import LogWriter as LogWriter
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from truecost.learning.loop import Budget as Budget
     from truecost.learning.loop import run_passive as run_passive
     from truecost.learning.loop import run_stream as run_stream
+    from truecost.learning.recorded import RecordedExpert as RecordedExpert
     from truecost.learning.source import Source as Source
     from truecost.learning.strategies.mixtures import build as _build_strategy
     from truecost.learning.streams import streams_of as streams_of

@@ -5,189 +5,16 @@ it is asked again, in whatever order.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import takewhile
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from truecost.errors import InputError, UsageError, counted, first_five, named
-from truecost.learning.log import LIFELONG_SETS
 from truecost.learning.options import SIMULATED, ExpertTable
-from truecost.learning.system import Answer, Batch, Outputs, Question, generator, number_of
+from truecost.learning.system import Answer, Batch, Question, generator, number_of
 from truecost.options import check
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from truecost.formats.events import EventLog
-
-
-NEVER = 1 << 31  # batches after which an answer arrives that does not
-Key = tuple[Any, ...]
-
-
-@dataclass(eq=False)
-class RecordedExpert:
-    """Says what the log of a stream or life cycle says: every answer that was given before.
-
-    A recorded delay is the number of batches between a question and its answer. `run`: which run of
-    the log, where it holds several (UsageError otherwise). InputError when an item of a stream has
-    two answers.
-    """
-
-    log: "EventLog"
-    run: str | None = None
-
-    def __post_init__(self) -> None:
-        self._answers: dict[Key, Answer] = {}
-        self._asked: dict[Key, dict[Key, int]] = {}  # of a visit, in order: their batches
-        self._learnt: set[Key] = set()  # visits after whose help the system adapted
-        self._open: set[Key] = set()  # questions after which the help went on
-        self._volunteered: dict[Key, list[Answer]] = {}
-        self._silent: dict[Key, int] = {}  # what was volunteered -> rounds without help before it
-        self._rounds: dict[Key, list[int]] = {}  # of a visit: help since it adapted, silent rounds
-        self._where: tuple[int | None, str | None] = (None, None)
-        rows = recorded_rows(self.log, self.run)
-        self._lives = rows["version"].null_count() < len(rows)  # through a life cycle
-        for row in rows.iter_rows(named=True):
-            if row["batch"] is not None or not self._lives:  # none from before the life cycle
-                self._read(row)
-
-    def visit(self, version: int, where: str | None) -> None:
-        """The version that gets help, and its set."""
-        if not self._lives:
-            raise InputError(
-                f"{self.log.source}: questions and answers have no version: this is the log of a "
-                "stream; only the log of a lifelong run can be replayed here"
-            )
-        self._where = (version, where)
-
-    def answer(self, question: Question, batch: Batch) -> Answer | None:
-        """The recorded answer; as `correct`."""
-        return self.correct(question, batch, None)
-
-    def correct(self, question: Question, batch: Batch, output: str | None) -> Answer | None:
-        """The recorded answer; None if the person had stopped.
-
-        A question that has no answer although the help went on stays open: its answer was late, and
-        never arrived. InputError when the log does not have the question.
-        """
-        del output
-        visit = self._visit(batch)
-        key = (*visit, question.id, question.part)
-        if key in self._answers:
-            return self._answers[key]
-        if key in self._open:
-            return Answer(question.id, None, delay=NEVER, part=question.part)
-        if self._lives and key in self._asked.get(visit, ()):
-            return None
-        part = f" (part {question.part!r})" if question.part else ""
-        (version, where), stream = self._where, f" of stream {batch.stream!r}"
-        at = "" if version is None else f" to version {version} on the {where or 'lifelong'} set"
-        raise InputError(
-            f"{self.log.source}: no answer is recorded for item {question.id!r}{part}"
-            f"{stream if batch.stream else ''}{at}: it has "
-            f"{counted(len(self._answers), 'answer')} to questions; replay it with the system and "
-            "the strategy that asked, or let an expert with the reference answer"
-        )
-
-    def volunteer(self, batch: Batch, outputs: Outputs, given: Sequence[Answer]) -> Answer | None:
-        """The next volunteered correction of this batch; None after the last one."""
-        del outputs
-        before = {(answer.id, answer.part) for answer in given}
-        visit = self._visit(batch)
-        for one in self._volunteered.get(visit, []):
-            key = (*visit, one.id, one.part)
-            if (one.id, one.part) not in before:
-                self._silent[key] -= 1
-                return None if self._silent[key] >= 0 else one
-        return None
-
-    def _visit(self, batch: Batch) -> Key:
-        return _visit(*self._where, batch.index, batch.stream)
-
-    def _read(self, row: Mapping[str, Any]) -> None:
-        """One question or answer of the log, or that the system learnt from some."""
-        where = row["set"] if row["set"] in LIFELONG_SETS else None
-        event, version, batch, stream = (row[k] for k in ("event", "version", "batch", "stream"))
-        if event == "adapt" and self._lives:
-            # on the lifelong set it names the version that comes out
-            visit = _visit(version - (where is None), where, batch, stream or "")
-            self._learnt.add(visit)
-            helped, silent = self._rounds.get(visit, (0, 0))
-            self._rounds[visit] = [0, silent + (not helped)]
-            return
-        visit = _visit(version, where, batch, stream or "")
-        _, silent = self._rounds.get(visit, (0, 0))
-        self._rounds[visit] = [1, 0]
-        key, asked = (*visit, row["id"] or "", row["part"] or ""), self._asked.setdefault(visit, {})
-        if event == "adapt":  # in a stream no more answers to this batch come at once
-            self._open.update(asked)
-        elif event == "query":
-            if visit in self._learnt:  # another round
-                self._open.update(asked)
-            asked[key] = batch
-        elif key in asked or not self._lives:
-            if (row["count"] or 1) > 1:  # one for many items names none of them
-                return
-            if key in self._answers and not self._lives:
-                raise InputError(
-                    f"{self.log.source}: item {row['id']!r} has two answers, so the replay is "
-                    f"ambiguous: keep one"
-                )
-            self._open.update(takewhile(lambda other: other != key, asked))
-            late = where is None and key in asked and batch is not None
-            self._answers[key] = recorded_answer(row, max(0, batch - asked[key]) if late else 0)
-        else:
-            self._open.update(asked)
-            self._volunteered.setdefault(visit, []).append(recorded_answer(row, 0))
-            self._silent[key] = silent
-
-
-def _visit(version: int | None, where: str | None, batch: int | None, stream: str) -> Key:
-    """What tells the visits of a person apart: late answers stand in later batches."""
-    return version, where, batch if where == "test" else None, stream
-
-
-def recorded_rows(log: "EventLog", run: str | None) -> "pl.DataFrame":
-    """Questions, answers and what was learnt in one run, in order."""
-    import polars as pl
-
-    names = log.frame["run"].cast(pl.String).fill_null("")
-    known = sorted(names.unique())
-    if run is None and len(known) > 1:
-        raise UsageError(
-            f"{log.source} holds {len(known)} runs ({first_five(known)}): choose one to replay"
-        )
-    if run is not None and run not in known:
-        raise UsageError(f"{log.source} has no run {run!r}; there are {first_five(known)}")
-    frame = log.frame if run is None else log.frame.filter(names == run)
-    return frame.filter(frame["event"].cast(pl.String).is_in(["query", "answer", "adapt"]))
-
-
-def recorded_answer(row: Mapping[str, Any], late: int, unnamed: str = "recorded") -> Answer:
-    """One row of a log as an answer; `unnamed` is the person if the log has no name."""
-    return Answer(
-        id=row["id"] or "",
-        label=row["label"],
-        seconds=row["active_seconds"] or 0.0,
-        expert=row["expert"] or unnamed,
-        delay=late,
-        part=row["part"] or "",
-        words=row["words"],
-        actions=row["actions"],
-        verdict=row["verdict"] or "",
-        timing=row["timing"] or "",
-        asked=row["asked"] or "",
-        wall=row["wall_seconds"],
-        heard=row["heard_seconds"],
-        waited=row["waited_seconds"],
-        guess=row["guess"] or "",
-    )
-
 
 Spread = float | tuple[float, float]  # seconds: always the same, or (mean, standard deviation)
 
@@ -249,35 +76,41 @@ def right_of(known: Mapping[str, str], item: str, noun: str) -> str:
 
 @dataclass(frozen=True, eq=False)
 class ReferenceExpert(SimulatedPerson):
-    """Answers from the labels, with the time, the mistakes and the delays of a person.
+    """Simulated person who answers from the correct labels, with delays, mistakes and refusals.
 
-    Every draw is keyed by the seed, the stream and the item: an answer depends on nothing else.
+    All random numbers depend only on the seed, the stream and the item, so a repeated question has
+    an identical answer.
 
     Parameters
     ----------
     labels : mapping of str to str
-        The right label of every item by id.
+        Correct label of each item, by id.
     classes : tuple of str
-        Possible labels; empty for numbers.
+        Names of the classes; empty for numbers.
     seconds : float or (float, float)
-        Time that the person is active for an answer: always the same, or the mean and standard
-        deviation of a lognormal distribution. A refusal takes as long.
+        Active time for an answer or a refusal, in seconds: a constant, or mean and standard
+        deviation of a lognormal distribution.
     error_rate : float
-        Probability [0, 1] of a wrong answer: another class, each as likely; for numbers the label
-        of another item, each other value as likely (values are mixed up).
+        Probability of a wrong answer, in [0, 1]. A wrong answer is a random other class; for
+        numbers, the label of a random other item with another value.
     delay : int or (int, int)
-        Number of batches between an answer and its arrival at the system, or the lowest and highest
-        number, drawn uniformly.
+        Number of batches from the question to the arrival of the answer: a constant, or minimum and
+        maximum of a uniform distribution.
     refusal : float
-        Probability [0, 1] that the person gives no label.
+        Probability of a refusal, in [0, 1].
     cost : mapping of str to float or (float, float)
-        `seconds` of items whose right label is this class, where they differ.
+        Active time for items of certain classes, by class, if it differs from `seconds`.
     seed : int
-        Experts with the same seed make the same mistakes.
+        Seed of the random numbers. Experts with the same seed make the same mistakes.
     name : str
-        Stands in the log.
+        Name of the person in the log.
 
-    UsageError when a setting is out of range, InputError for a label that is no class or number.
+    Raises
+    ------
+    UsageError
+        If a setting is out of range.
+    InputError
+        If a label is neither a class nor, without classes, a number.
     """
 
     labels: Mapping[str, str]
@@ -298,16 +131,22 @@ class ReferenceExpert(SimulatedPerson):
         return _answers_of(set(self.labels.values()), self.classes)
 
     def answer(self, question: Question, batch: Batch) -> Answer:
-        """The person's answer about an item; the same whenever it is asked again."""
+        """Simulated answer to a question about an item. A repeated question has an identical
+        answer.
+        """
         label = self.label_of(question)
         refusal, refuses, errs, which = self.draft(question, batch, label)
         said = self._mistaken(label, which) if errs < self.error_rate else label
         return refusal if refuses < self.refusal else replace(refusal, label=said)
 
     def label_of(self, question: Question) -> str:
-        """The right answer; subclasses with questions about parts of items override this.
+        """Correct label of the item of a question. Subclasses override it to answer about parts of
+        items.
 
-        InputError when no label is known, or the question is about a part of an item.
+        Raises
+        ------
+        InputError
+            If the item has no label, or the question is about a part of the item.
         """
         if question.part:
             raise InputError(

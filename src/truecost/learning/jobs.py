@@ -55,7 +55,8 @@ from truecost.formats.publishing import publish
 from truecost.learning.checking import error_context, read_noted
 from truecost.learning.log import Event, Key, LogWriter, writing
 from truecost.learning.parallel import Tell
-from truecost.learning.system import State, name_of, restorable, stored
+from truecost.learning.snapshots import restorable, stored
+from truecost.learning.system import State, name_of
 from truecost.version import __version__
 
 if TYPE_CHECKING:

@@ -140,19 +140,22 @@ _BINARY = getattr(os, "O_BINARY", 0)  # Windows has it
 
 
 class LogWriter:
-    """Appends events to a log, or follows what is recorded there first.
+    """Writer of an event log; create it with `LogWriter.open`.
 
-    Open one with `LogWriter.open`. It is a context manager that closes the file; `finish` says that
-    the run is complete.
+    A resumed run repeats all of its steps. The writer compares each event with the recorded event
+    in the file; after the last recorded event, it appends new events. The writer is a context
+    manager that closes the file. Call `finish` at the end of a complete run.
 
     Attributes
     ----------
+    path : Path
+        Path of the log.
     recorded : sequence of Event
-        Events in the file at the time of opening, in order.
+        Events in the file when it was opened, in their order.
     position : int
-        Number of events emitted (or skipped) so far.
+        Number of events so far: written, compared or skipped.
     problems : tuple of str
-        Problem at the time of opening: an incomplete last line.
+        A warning if the file ended in an incomplete line when it was opened; otherwise empty.
     """
 
     def __init__(self, path: Path, lines: Sequence[bytes], tail: bytes, size: int) -> None:
@@ -174,23 +177,24 @@ class LogWriter:
 
     @classmethod
     def open(cls, path: str | Path, resume: bool = False) -> Self:
-        """A writer for a new log, or for one that goes on.
+        """Open a new log, or an existing log to continue it.
 
-        Nothing is written or cut before the first event that is new.
+        The file stays unchanged until the first new event.
 
         Parameters
         ----------
         path : str or Path
-            Path of the log; its folder must exist.
+            Path of the log, in an existing folder.
         resume : bool
-            Continue an existing log; without one, start a new log.
+            Whether to continue an existing log. If there is no log, a new one starts.
 
         Raises
         ------
         UsageError
-            If a log exists and `resume` is not set.
+            If the log exists and `resume` is False.
         InputError
-            When it cannot be read or written, or a line is no event; with the line.
+            If the file cannot be read, or a line is not an event. The message contains the line
+            number.
         """
         place = Path(path)
         data = _stored(place)
@@ -211,33 +215,34 @@ class LogWriter:
 
     @property
     def replaying(self) -> bool:
-        """Whether recorded events remain to be emitted again."""
+        """Whether the run still repeats recorded events."""
         return self.position < len(self.recorded)
 
     @property
     def next_recorded(self) -> Event | None:
-        """The recorded event that must be emitted next; None when all that comes is new."""
+        """Recorded event that the next event must equal; None after the last recorded event."""
         return self.recorded[self.position] if self.replaying else None
 
     def recorded_answer(self, question: Event) -> Event | None:
-        """The recorded answer to a question, so that the person need not be asked again.
+        """Recorded answer to a question; None if there is no recorded answer.
 
-        For an answer, `batch` is the batch of its arrival; `label` is None if the person refused.
+        In the result, `batch` is the batch in which the answer arrived, and `label` is None if the
+        person refused.
         """
         return self._answers.get(question.key)
 
     def emit(self, event: Event) -> None:
-        """Write one event, or compare it with the recorded one; errors as `emit_many`."""
+        """Write one event, or compare it with the recorded event. Errors: see `emit_many`."""
         self.emit_many((event,))
 
     def emit_many(self, events: Iterable[Event]) -> None:
-        """Write events in one go; those that are recorded are compared instead.
+        """Write events together; events that are already recorded are compared, not written.
 
         Raises
         ------
         InputError
-            When a recorded event differs in more than `t` and seconds of computing; when a number
-            is not finite; when the file cannot be written.
+            If an event differs from the recorded event (other than in `t` and in seconds of CPU and
+            GPU), a number is not finite, or the file cannot be written.
         """
         new = list(events)
         if self.replaying:
@@ -249,14 +254,24 @@ class LogWriter:
             self._append(new)
 
     def digest(self) -> str:
-        """SHA-256 in hexadecimal of the lines of the file up to `position`."""
+        """SHA-256 hash, in hexadecimal, of the first `position` lines of the file."""
         return self._digest.hexdigest()
 
     def skip(self, count: int, digest: str) -> bool:
-        """Jump over recorded events that a checkpoint has behind it, so many from the beginning.
+        """Skip the recorded events before a checkpoint.
 
-        `digest`: what `digest` gave there. False, and nothing is skipped, when the recorded lines
-        are others or fewer.
+        Parameters
+        ----------
+        count : int
+            Number of events from the start of the log to the checkpoint.
+        digest : str
+            Result of the method `digest` at the checkpoint.
+
+        Returns
+        -------
+        bool
+            False if the recorded lines differ from those at the checkpoint; then nothing is
+            skipped.
         """
         if not self.position <= count <= len(self._lines):
             return False
@@ -269,12 +284,12 @@ class LogWriter:
         return True
 
     def finish(self) -> None:
-        """Say that the run is complete, and close the file.
+        """Check that the run is complete, and close the file.
 
         Raises
         ------
         InputError
-            If the log contains events beyond the end of the run.
+            If the log contains more events than the run.
         """
         left = len(self.recorded) - self.position
         if left > 0 or (self._tail and self.position <= len(self.recorded)):
@@ -288,7 +303,7 @@ class LogWriter:
         self.close()
 
     def close(self) -> None:
-        """Close the file; nothing is checked, and nothing can be written any more."""
+        """Close the file without a check. Nothing can be written afterwards."""
         self._closed = True
         if self._file is not None:
             os.close(self._file)

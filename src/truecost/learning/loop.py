@@ -31,6 +31,7 @@ from truecost.errors import InputError, UsageError, first_five
 from truecost.learning.checking import check_budget, check_questions, check_stream
 from truecost.learning.log import LogWriter
 from truecost.learning.options import LoopTable
+from truecost.learning.snapshots import can_keep, restorable, stored
 from truecost.learning.stepping import Learning, Progress, with_items
 from truecost.learning.system import (
     Answer,
@@ -43,23 +44,22 @@ from truecost.learning.system import (
     Strategy,
     Stream,
     System,
-    can_keep,
     described,
     name_of,
-    restorable,
-    stored,
 )
 from truecost.options import check, check_fields
 
 
 @dataclass(eq=False)
 class Asking:
-    """A system made of a learner and a strategy.
+    """A system that consists of a learner and a query strategy.
 
     Attributes
     ----------
+    learner : Learner
+        Predicts, and learns from the answers.
     strategy : Strategy
-        Chooses from the learner's output on the batch before adaptation.
+        Chooses the items to ask about, from the learner's outputs before adaptation.
     """
 
     learner: Learner
@@ -70,22 +70,23 @@ class Asking:
 
     @property
     def name(self) -> str:
-        """Both names, for messages."""
+        """Names of the learner and the strategy, for messages."""
         return f"{name_of(self.learner)} with {name_of(self.strategy)}"
 
     def predict(self, batch: Batch) -> Outputs:
-        """The learner's outputs."""
+        """Outputs of the learner for the items of a batch."""
         outputs = self.learner.predict(batch)
         self._seen = (batch, outputs)
         return outputs
 
     def ask(self, batch: Batch, budget: int) -> Sequence[Question]:
-        """The strategy's choice from the last prediction on this batch.
+        """Questions about the items that the strategy chooses from the latest outputs for this
+        batch.
 
         Raises
         ------
         InputError
-            When the strategy does not choose exactly min(budget, len(batch)) different items.
+            If the strategy does not choose exactly min(budget, len(batch)) different items.
         """
         outputs = self._outputs(batch) or self.predict(batch)
         count = min(budget, len(batch))
@@ -99,7 +100,7 @@ class Asking:
         return [Question(batch.ids[row]) for row in rows]
 
     def adapt(self, batch: Batch, answered: Answered) -> None:
-        """The learner adapts, then the strategy learns from what was answered."""
+        """Let the learner, then the strategy, learn from the answers."""
         outputs = self._outputs(batch)
         self.learner.adapt(batch, answered)
         learn = getattr(self.strategy, "learn", None)
@@ -118,19 +119,20 @@ class Asking:
 
     @property
     def restorable(self) -> bool:
-        """Whether `snapshot` and `restore` work: learner and strategy must have them.
+        """Whether `snapshot` and `restore` work: both the learner and the strategy must have these
+        methods.
 
-        A strategy that says `stateless = True` keeps nothing and needs none.
+        A strategy with `stateless = True` needs neither method.
         """
         return restorable(self.learner) and can_keep(self.strategy)
 
     def snapshot(self) -> bytes:
-        """The states of learner and strategy."""
+        """States of the learner and the strategy as bytes."""
         parts = [stored(part) if restorable(part) else b"" for part in self._parts()]
         return msgspec.msgpack.encode(parts)
 
     def restore(self, state: bytes) -> None:
-        """Both go back to a snapshot."""
+        """Restore the states of the learner and the strategy from a result of `snapshot`."""
         self._seen = None
         for part, kept in zip(
             self._parts(), msgspec.msgpack.decode(state, type=list[bytes]), strict=True
@@ -144,20 +146,22 @@ class Asking:
 
 @dataclass(frozen=True)
 class Budget:
-    """How many questions a person answers.
+    """Limit for the number of questions: a number per batch, or a share of all items.
 
     Parameters
     ----------
     count : int
-        Number of questions per batch; a smaller batch has one question for each item.
+        Number of questions per batch; at least 0. A batch with fewer items has one question for
+        each item.
     rate : float, optional
-        Instead of it, the share [0, 1] of all items so far, spread evenly: a batch has
-        floor(rate x items so far) - questions so far.
+        Share of all items to ask about, in [0, 1]; replaces `count`. The questions are spread
+        evenly: a batch has floor(rate x n) - a questions, where n is the number of items so far,
+        including this batch, and a the number of questions in earlier batches.
 
     Raises
     ------
     UsageError
-        When one is out of its range, or both are given.
+        If a value is out of range, or both `count` and `rate` are given.
     """
 
     count: int = 0
@@ -170,16 +174,16 @@ class Budget:
             raise UsageError("a budget is a number of questions a batch or a rate, not both")
 
     def allowed(self, size: int, items: int, asked: int) -> int:
-        """Questions that a batch may have.
+        """Number of questions that the system may ask in a batch.
 
         Parameters
         ----------
         size : int
-            Items of the batch.
+            Number of items of the batch.
         items : int
             Number of items so far, including the items of the batch.
         asked : int
-            Questions so far.
+            Number of questions in earlier batches.
         """
         if self.rate is None:
             return min(self.count, size)
@@ -200,34 +204,43 @@ def run_stream(
     checkpoint: int = 0,
     progress: Progress | None = None,
 ) -> None:
-    """Let a system learn from a stream with a person's help, and log what happens.
+    """Let a system learn from a stream with a person's help, and write an event log.
 
     Parameters
     ----------
     stream : Stream
-        Its bootstrap set is answered, without questions and at once, before it starts.
+        Stream to process. The system receives all labels of its bootstrap set before the first
+        batch.
     system : System
-        New, or as it shall start.
+        System to run, in its initial state.
+    expert : Expert
+        Person who answers the questions.
+    budget : Budget
+        Limit for the number of questions.
     log : LogWriter
-        Open; may hold other streams before. The code that opened it closes it.
+        Open event log; it may already contain other streams. The function does not close it.
     run : str
-        Stands in every event.
+        Name of the run in each event.
     record_cpu : bool
-        Write CPU seconds; two runs then no longer write the same bytes.
+        Whether to record CPU seconds, which differ between two runs with identical settings.
     labelled : bool
-        Write the right label into predictions, so that the log can be scored alone.
+        Whether to write the correct label into each prediction. The log can then be scored without
+        a label file.
     checkpoint : int
-        Batches between two checkpoints, for systems with `snapshot` and `restore`; 0 for none.
+        Number of batches between two checkpoints; 0 for no checkpoints. The system needs `snapshot`
+        and `restore`.
     progress : callable, optional
-        Called after each batch with the number of batches done and their total.
+        Function that is called after each batch with the number of processed batches and the number
+        of all batches.
 
     Raises
     ------
     UsageError
-        Before anything runs, when the budget is above the batch size.
+        If the budget is larger than a batch, or the system has no method `ask`. Nothing has run
+        then.
     InputError
-        When the system or the expert says what cannot be, the system fails, or the log holds
-        events of a run that did something else.
+        If the system fails, the system or the expert gives an invalid value, or the log contains
+        events that this run would not write.
     """
     if not isinstance(system, System):
         raise UsageError(f"{name_of(system)} cannot ask: join it with a strategy (`Asking`)")
@@ -301,26 +314,30 @@ def run_passive(
     labelled: bool = True,
     progress: Progress | None = None,
 ) -> None:
-    """The passive baseline: learn once from a training pool with its labels, then only predict.
+    """Run the passive baseline: learn once from a labelled training pool, then predict the stream.
 
-    The pool is one event `answer` of the set `training` that counts its items. The outputs after
-    adaptation are those before, as nothing is learnt in between.
+    The log contains one `answer` event of the set `training` with the number of items of the pool.
+    The learner does not change during the stream, so the outputs before and after adaptation are
+    identical.
 
     Parameters
     ----------
     stream : Stream
-        With a pool.
+        Stream with a pool.
     learner : Learner
-        Its `adapt` is called once.
-    log, run, record_cpu, labelled, progress
-        As for `run_stream`.
+        Learner to run; its method `adapt` is called once.
+    log : LogWriter
+        Open event log.
+    run, record_cpu, labelled, progress
+        Parameters as in `run_stream`.
 
     Raises
     ------
     UsageError
-        When the stream has no pool.
+        If the stream has no pool.
     InputError
-        As for `run_stream`, and when an item of the pool has no label.
+        If an item of the pool has no label, the learner fails or gives an invalid value, or the log
+        contains events that this run would not write.
     """
     pool = stream.pool
     if pool is None:

@@ -29,9 +29,8 @@ def _view(what: str) -> Option:
 
 
 class SourceTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
-    """`[source]`: source and order of the items of a live run.
-
-    The keys are those of `truecost.learning.source.Source`.
+    """Table ``[source]`` of a study: files and order of the items of a live run (see
+    ``truecost.learning.source.Source``).
     """
 
     __table__: ClassVar[str] = "source"
@@ -130,7 +129,7 @@ class SourceTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class LoopTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
-    """`[loop]`: batches, budget and seeds of a live run."""
+    """Table ``[loop]`` of a study: batch size, question budget and seeds of a live run."""
 
     __table__: ClassVar[str] = "loop"
 
@@ -183,7 +182,7 @@ class LoopTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class LearnerTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
-    """`[learner]`: the learner, which predicts and adapts."""
+    """Table ``[learner]`` of a study: model that predicts and learns from answers in a live run."""
 
     __table__: ClassVar[str] = "learner"
 
@@ -212,7 +211,7 @@ class LearnerTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class StrategyTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
-    """`[strategy]`: the strategy that chooses questions."""
+    """Table ``[strategy]`` of a study: method that chooses the items to ask about."""
 
     __table__: ClassVar[str] = "strategy"
 
@@ -236,7 +235,9 @@ class StrategyTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
 
 
 class ExpertTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
-    """`[expert]`: the source of answers: the labels, a recorded log, or a person on a page."""
+    """Table ``[expert]`` of a study: source of the answers (labels of the data, a recorded log, or
+    a person).
+    """
 
     __table__: ClassVar[str] = "expert"
     __group__: ClassVar[str] = "People"
@@ -300,7 +301,9 @@ class ExpertTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class SweepTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
-    """`[sweep]`: several budgets and strategies on the same streams, and advice on them."""
+    """Table ``[sweep]`` of a study: comparison of several question budgets and strategies on the
+    same data.
+    """
 
     __table__: ClassVar[str] = "sweep"
 
@@ -331,7 +334,7 @@ class SweepTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class HelpTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
-    """`[help]`: amount of a person's help over a life cycle (lifelong)."""
+    """Table ``[help]`` of a study: amount of human help in a live lifelong run."""
 
     __table__: ClassVar[str] = "help"
 

@@ -6,9 +6,9 @@ from typing import Any, cast
 
 import msgspec
 
-from truecost.learning.expert import RecordedExpert
 from truecost.learning.lifelong.course import Course
 from truecost.learning.lifelong.person import DomainExpert
+from truecost.learning.recorded import RecordedExpert
 from truecost.learning.system import Expert
 from truecost.person.expert import LiveExpert, LivePerson
 from truecost.person.views import View, Views, length_of, viewed

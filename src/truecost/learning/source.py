@@ -40,17 +40,67 @@ _TAKES = {  # which other settings each source reads
 
 
 class Source(SourceTable, frozen=True, kw_only=True, omit_defaults=False):
-    """Where the items come from, and how they become streams: the keys of `SourceTable`, settled.
+    """Source of the items of a live run, and their order: the settings `[source]` of a study file.
 
-    `id`, `label`: the first of id, ids, path, paths and of label, labels, y by default. `features`:
-    by default the matrix of an archive, or all other columns. `context`: features of that kind make
-    a system look better than it can be where the future is not known; no program can see from
-    numbers how they were computed, so they have to be named. `kind`: by default detection where
-    there are targets or the labels are 0 and 1, of which 1 is the target then. `order`: `time` for
-    a table with such a column, else `given`; `given` for drift, else `dirichlet`. `tsv`: a path, or
-    a name in the folder or in each folder of a language there. `prevalence` is reached exactly. The
-    items that are left over are the pool. In options, a table with the key `generator` represents a
-    generator.
+    Attributes
+    ----------
+    name : {"table", "digits", "fsdd", "common-voice", "drift"}
+        Kind of source. `table`: file of features. `digits`: handwritten digits of scikit-learn.
+        `fsdd`: spoken digits. `common-voice`: languages of Common Voice. `drift`: generator of the
+        package river.
+    file : str, optional
+        Path of the table of features; for `fsdd`, of a file with its features.
+    folder : str, optional
+        Folder of audio clips (`fsdd`, `common-voice`).
+    tsv : str, optional
+        List of the clips (`common-voice`): a path, or the name of a file in `folder` or in the
+        folder of each language.
+    extractor : str, optional
+        Function that turns the path of a clip into a vector, as `module:function`.
+    id : str, optional
+        Column with the ids of the items. Default: the first of `id`, `ids`, `path`, `paths`;
+        without one of these columns, row numbers.
+    label : str, optional
+        Column with the labels. Default: the first of `label`, `labels`, `y`.
+    time : str, optional
+        Column with the arrival times.
+    stream : str, optional
+        Column with the names of streams; each value becomes a stream.
+    features : tuple of str
+        Feature columns. Default: the matrix of an .npz file, or all other columns.
+    context : tuple of str
+        Features that use later items of the stream. Such features make a system look better than it
+        is, and a program cannot detect them. Without `allow_lookahead`, they are an error.
+    allow_lookahead : bool
+        Whether the features of `context` are allowed. The signature names them.
+    kind : str, optional
+        Kind of the labels: detection, classes or numbers. Default: detection if there are targets
+        or the labels are 0 and 1 (1 is the target), otherwise classes.
+    text : str, optional
+        Column with the text that replaces the features (lifelong learning).
+    classes : tuple of str
+        Classes that people choose from, if no column contains labels.
+    target, targets
+        Label to detect, or several labels, each with a stream of its own. Default for `digits` and
+        `fsdd`: 0 to 4, unless `kind` is classes or numbers.
+    order : {"given", "time", "shuffled", "dirichlet"}, optional
+        Order of the items. Default: `time` for a table with a time column, `given` for other tables
+        and `drift`, otherwise `dirichlet` (for numbers: `shuffled`).
+    chunks : int, optional
+        Number of chunks of the Dirichlet order. Default: number of classes.
+    concentration : float
+        Parameter of the Dirichlet order, above 0. The smaller it is, the more the chunks differ.
+    items : int, optional
+        Length of the stream in items. The other items are the training pool.
+    pool : int or float, optional
+        Size of the training pool: a number of items, or a share below 1.
+    prevalence : float, optional
+        Share of targets in the stream, in (0, 1). Random items are left out until the stream has
+        exactly this share.
+    drift : str, optional
+        Generator of the package river: a name in `river.datasets.synth`, or `module:Class`.
+    options : dict
+        Arguments of the generator. A table with the key `generator` is itself a generator.
     """
 
     name: str
@@ -60,7 +110,7 @@ class Source(SourceTable, frozen=True, kw_only=True, omit_defaults=False):
 
     @property
     def asked(self) -> tuple[str, ...]:
-        """The targets asked for, as text."""
+        """Labels to detect, as text: `targets`, or `target`."""
         given = self.targets or (() if self.target is None else (self.target,))
         return tuple(str(target) for target in given)
 
@@ -187,11 +237,9 @@ def _check_order(source: Source) -> Source:
 class Items:
     """Everything that is known of the items of a source, in the order of the source.
 
-    `source`: name for messages; `ids`: each once in its part; `features` (shape (items, features)):
-    finite; `labels`: classes as the source has them, or numbers as text; empty where nobody knows
-    them; `times` (shape (items,)):
-    seconds; for instants since 1970; `parts`: the stream that each item belongs to, where the
-    source says so; else empty; `said`: what the signature says of the source.
+    `source`: name for messages; `ids`: unique within a part; `features`: finite, shape (items,
+    features); `labels`: classes, or numbers as text; empty if unknown; `times`: seconds (of
+    instants, since 1970); `parts`: stream of each item, or empty; `said`: parts of the signature.
     """
 
     source: str

@@ -10,9 +10,9 @@ from msgspec import structs
 
 from truecost.errors import InputError, TruecostError, counted
 from truecost.learning.checking import check_answer, check_outputs
-from truecost.learning.expert import recorded_answer
 from truecost.learning.jobs import Keeper
 from truecost.learning.log import Event, LogWriter
+from truecost.learning.recorded import recorded_answer
 from truecost.learning.system import (
     Answer,
     Answered,

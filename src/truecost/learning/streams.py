@@ -5,14 +5,10 @@ before it provides bootstrap set and pool: nothing is learnt offline from what c
 
 Where the order is simulated, all is drawn at random, by class, so that the classes have the same
 shares in the stream as in the data. All targets of a source share one stream, as in Lindsey et al.:
-the same items in the same order, which is one of the classes that the source has (digits,
-languages), not of target and others. No item of a bootstrap set stands in the stream.
-
-A prevalence that is asked for is reached by leaving out targets or others at random, for each
-target by itself; these streams differ.
-
-The bootstrap set of a detection is half targets, half others (one more target when odd); that of
-classes is as even over them as can be.
+the same items in the same order of the source's classes (digits, languages). No item of a bootstrap
+set is in the stream. With a prevalence, items are left out at random, for each target by itself;
+these streams differ. The bootstrap set of a detection is half targets, half others (one more target
+when odd); that of classes is as even over them as can be.
 """
 
 import functools
@@ -343,22 +339,30 @@ def _digest(stream: Stream) -> str:
 def streams_of(
     source: Source, batch: int, seed: int, *, bootstrap: int = 8, drop_last: bool = False
 ) -> list[Stream]:
-    """The streams of a source, for one seed.
+    """Make the streams of a source for one seed.
 
-    One for each target, in the order in which they were named; if a column has the stream of an
-    item, for each of its values in their order of appearance.
+    There is one stream for each target, or a single stream if there are no targets. If the source
+    has a stream column, this holds for each value of the column.
 
     Parameters
     ----------
+    source : Source
+        Source of the items.
     batch : int
-        Items a batch.
+        Number of items in a batch.
     seed : int
-        Of every draw: which items, in which order, which bootstrap set. The same source and seed
-        give the same streams, in any process.
+        Seed of the choice of items, their order and the bootstrap set. A source gives identical
+        streams for a repeated seed, in any process.
     bootstrap : int
-        Size of the bootstrap set of each stream; for a detection half targets, half others.
+        Size of the bootstrap set of each stream: items whose labels are given before the stream.
+        For detection, half of the items are targets.
     drop_last : bool
-        Leave out the last batch when it is short.
+        Whether to leave out the last batch if it is smaller than `batch`.
+
+    Returns
+    -------
+    list of Stream
+        Streams in the order of the values of the stream column, then of the targets.
     """
     return divided(read_items(source, seed), source, batch, seed, bootstrap, drop_last)
 

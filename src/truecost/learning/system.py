@@ -14,13 +14,11 @@ A `Learner` is a system that cannot ask; `Asking` (in `loop`) joins one with a s
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeGuard, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
-
-from truecost.errors import InputError
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
@@ -28,20 +26,21 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Items that arrive together.
+    """Items that arrive at a system together.
 
     Attributes
     ----------
     index : int
-        Number of the batch in its stream, from 0; -1 for what comes before the stream.
+        Number of the batch in its stream, from 0. Items before the stream have -1.
     ids : tuple of str
-        Names of the items, each once in a stream.
+        Names of the items; unique within a stream.
     features : ndarray, shape (items, ...)
-        Input of the system: numbers, or objects if the system reads them itself.
+        Input of the system, one entry for each item: numbers, or objects of any type that the
+        system can read.
     stream : str
-        Name of the stream; empty where there is one.
+        Name of the stream; empty for a single stream.
     times : ndarray of float64, shape (items,), optional
-        Seconds at which the items arrived.
+        Arrival times of the items in seconds.
     """
 
     index: int
@@ -54,7 +53,13 @@ class Batch:
         return len(self.ids)
 
     def take(self, rows: Sequence[int]) -> "Batch":
-        """The items at these places, in their order."""
+        """Batch with the selected items.
+
+        Parameters
+        ----------
+        rows : sequence of int
+            Positions of the items in this batch, in the wanted order.
+        """
         places = list(rows)
         times = None if self.times is None else self.times[places]
         ids = tuple(self.ids[row] for row in places)
@@ -66,25 +71,25 @@ NO_SCORES: Floats = np.zeros(0)  # of texts, where nobody says how sure the syst
 
 @dataclass(frozen=True, eq=False)
 class Outputs:
-    """The outputs of a system for the items of a batch, in their order.
+    """Outputs of a system for the items of a batch, in the order of the items.
 
     Attributes
     ----------
     decisions : tuple of str
-        Its own decision on each item: a class (for detection the target or the other), a number as
-        text (regression), or a text (lifelong learning).
+        Decision of the system for each item. Classification: name of a class. Detection: "1" for
+        the target, otherwise "0". Regression: a number as text. Lifelong learning: a text.
     scores : ndarray of float64, shape (items,)
-        Higher for the target (detection), probability of the decision (several classes), or the
-        predicted number (regression). Texts need no score: the log then has 0.
+        Score of each item. Detection: higher for the target. Classification: probability of the
+        decision. Regression: the predicted number. Texts need no scores; the log then contains 0.
     probabilities : ndarray of float64, shape (items, classes), optional
-        Of the classes in their order; what most strategies read.
+        Probability of each class. Most query strategies need it.
     logits : ndarray of float64, shape (items, classes), optional
-        Unnormalised log-probabilities, for the energy strategy. Default: the logarithms of the
+        Unnormalised log-probabilities, for the energy strategy. Default: logarithms of the
         probabilities.
     embedding : ndarray of float64, shape (items, dimensions), optional
         Positions of the items for strategies that use distances. Default: the features.
     members : ndarray of float64, shape (members, items, classes), optional
-        Probabilities of each member of a committee.
+        Class probabilities of each member of a committee of models.
     """
 
     decisions: tuple[str, ...]
@@ -97,7 +102,15 @@ class Outputs:
 
 @dataclass(frozen=True)
 class Question:
-    """A question to a person: the label of an item, or of a part of it (lifelong learning)."""
+    """A question to a person: the label of an item or of a part of the item.
+
+    Attributes
+    ----------
+    id : str
+        Name of the item.
+    part : str
+        Part of the item (lifelong learning); empty for the whole item.
+    """
 
     id: str
     part: str = ""
@@ -105,36 +118,40 @@ class Question:
 
 @dataclass(frozen=True)
 class Answer:
-    """An answer of a person.
+    """A person's answer to a question, or a correction that the person volunteered.
 
     Attributes
     ----------
     id : str
-        Of the item.
+        Name of the item.
     label : str or None
-        None when the person refused.
+        Label that the person gave; None if the person refused or gave only a `verdict`.
     seconds : float
-        Time that the person was active.
+        Active time of the person, in seconds.
     expert : str
-        Who answered.
+        Name of the person.
     delay : int
-        Number of batches between an answer and its arrival at the system; 0 means at once.
+        Number of batches from the question to the arrival of the answer; 0 for an answer in the
+        batch of the question.
     part : str
-        Part of the item that was asked about.
+        Part of the item; empty for the whole item.
     words, actions : int, optional
-        Words that the person entered, and simple actions of the person (lifelong learning).
+        Numbers of words that the person entered and of simple actions, such as edits (lifelong
+        learning).
     verdict : {"", "right", "wrong"}
-        Whether the output is right, if the person answered only that; then there is no label.
+        The person's judgement of the output, if the person gave no label.
     timing : str
-        Settings of the active time, if a page measured seconds.
+        Settings by which an annotation page measured `seconds`; empty for other sources.
     asked : str
-        Numbers of the questions on that page whose time `seconds` holds, joined by `+`.
-    wall, heard : float, optional
-        Seconds on that page from the first sight of the question on, and while a sound played.
+        Numbers of the questions whose time `seconds` contains, joined by `+` (annotation page).
+    wall : float, optional
+        Time from the first display of the question to the answer, in seconds (annotation page).
+    heard : float, optional
+        Time during which audio played, in seconds (annotation page).
     waited : float, optional
-        Seconds from the question to the answer, on the clock of the wall.
+        Time from the question to the answer on a wall clock, in seconds.
     guess : {"", "hidden", "shown"}
-        Whether the output was in view on that page; empty where there was none.
+        Whether the annotation page showed the output of the system; empty if there was no output.
     """
 
     id: str
@@ -156,15 +173,15 @@ class Answer:
 
 @dataclass(frozen=True, eq=False)
 class Answered:
-    """Answers that reach a system, with the items that they are about.
+    """Answers that a system receives, with the items that they are about.
 
     Attributes
     ----------
     items : Batch
-        One entry for each answer, in order: answers about this batch and, if answers are late,
-        about earlier ones.
+        Items of the answers, one entry for each answer, in the order of `answers`. Late answers are
+        about items of earlier batches.
     answers : tuple of Answer
-        Without refusals: every answer has a label, or (lifelong learning) a verdict.
+        Answers without refusals: each has a label or (lifelong learning) a verdict.
     """
 
     items: Batch
@@ -172,62 +189,68 @@ class Answered:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The labels, in order."""
+        """Labels of the answers as text, in the order of `answers`."""
         return tuple(str(answer.label) for answer in self.answers)
 
 
 @runtime_checkable
 class Learner(Protocol):
-    """Anything with `predict` and `adapt`."""
+    """Protocol of a learner: an object with the methods `predict` and `adapt`."""
 
     def predict(self, batch: Batch) -> Outputs:
-        """Its outputs for the items; must not change its state."""
+        """Outputs for the items of a batch. The method must not change the state of the learner."""
 
     def adapt(self, batch: Batch, answered: Answered) -> None:
-        """Learn from the answers and, if it likes, from the batch without labels."""
+        """Learn from the answers; a learner may also use the items of the batch without labels."""
 
 
 @runtime_checkable
 class System(Learner, Protocol):
-    """A learner that asks."""
+    """Protocol of a system: a learner that also chooses questions."""
 
     def ask(self, batch: Batch, budget: int) -> Sequence[Question]:
-        """At most `budget` questions on different items of the batch."""
+        """Questions about different items of the batch; at most `budget` questions."""
 
 
 @runtime_checkable
 class Restorable(Protocol):
-    """A learner or system that can be put back to where it was."""
+    """Protocol of a learner or system whose state can be saved and restored, for checkpoints."""
 
     def snapshot(self) -> bytes:
-        """Everything that it has learnt."""
+        """The complete state as bytes."""
 
     def restore(self, state: bytes) -> None:
-        """Go back to a snapshot."""
+        """Return to a saved state.
+
+        Parameters
+        ----------
+        state : bytes
+            Result of `snapshot`.
+        """
 
 
 class Expert(Protocol):
-    """The person who answers questions."""
+    """Protocol of an expert: a person, or a simulated person, who answers questions."""
 
     def answer(self, question: Question, batch: Batch) -> Answer:
-        """The answer to one question; the same whenever it is asked again."""
+        """Answer to a question. A repeated question must give an identical answer."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """The task that a learner is built for.
+    """Kind of labels, classes, seed and options for which a learner is built.
 
     Attributes
     ----------
     kind : {"detection", "classes", "numbers", "transcripts", "translation", "diarization"}
-        The last three output texts (lifelong learning); a diarization is one as
-        `truecost.corrections.texts` writes it.
+        Kind of the outputs. `transcripts`, `translation` and `diarization` (lifelong learning) have
+        texts as outputs; `truecost.corrections.texts` defines the text of a diarization.
     classes : tuple of str
-        For detection (other, target); empty for numbers and texts.
+        Names of the classes. For detection, (other, target). Empty for numbers and texts.
     seed : int
-        Of this run.
+        Seed of the run.
     options : mapping of str to object
-        Further settings, as the study gives them.
+        Settings of the learner: the keys of `[learner]` in a study file.
     """
 
     kind: str
@@ -246,9 +269,20 @@ def number_of(text: object) -> float:
 
 
 def generator(seed: int, *purpose: str | int) -> np.random.Generator:
-    """Random numbers that depend on the seed and on what they are for, and on nothing else.
+    """Random number generator that depends only on the seed and the purpose.
 
-    So a resumed run, or a run in another process, has the same draws.
+    A resumed run and a run in another process therefore have identical random numbers.
+
+    Parameters
+    ----------
+    seed : int
+        Seed of the run.
+    *purpose : str or int
+        Keys of the random numbers, such as the name of a strategy and the number of a batch.
+
+    Returns
+    -------
+    numpy.random.Generator
     """
     from truecost.core.factors import generator as drawn
 
@@ -257,31 +291,33 @@ def generator(seed: int, *purpose: str | int) -> np.random.Generator:
 
 @dataclass(frozen=True, eq=False)
 class Stream:
-    """Items in the order in which they arrive.
+    """A stream: batches of items in the order in which they arrive, with their labels.
 
     Attributes
     ----------
     name : str
-        Empty where there is one stream.
+        Name of the stream; empty for a single stream.
     kind : {"detection", "classes", "numbers"}
-        Label of an item: whether it is a target, its class, or a number.
+        Kind of the labels. `detection`: target or not. `classes`: name of a class. `numbers`: a
+        number.
     classes : tuple of str
-        For detection ("0", "1"), of which "1" is the target; empty for numbers.
+        Names of the classes. For detection, ("0", "1"), and "1" is the target. Empty for numbers.
     batches : tuple of Batch
-        Numbered from 0, none empty; ids occur once.
+        Batches of the stream, numbered from 0. No batch is empty, and each item occurs once.
     labels : mapping of str to str
-        The right label of every item by id, those of the bootstrap set and of the pool included;
-        empty where nobody knows them but the people who are asked.
+        Correct label of each item by id, including `bootstrap` and `pool`. Empty if only the people
+        who answer know the labels.
     bootstrap : Batch, optional
-        Items whose labels are given before the stream starts.
+        Items whose labels the system receives before the stream starts.
     pool : Batch, optional
-        Items for offline training (the passive baseline).
+        Items for training before the stream, used by the passive baseline.
     digest : str
-        Short hash of everything above: a run resumes on the same stream only.
+        Short hash of the items, features and labels. A run can be resumed only with a stream that
+        has the same hash.
     signature : str
-        How the stream was made, in a few words: `digits|order:dirichlet|chunks:10|seed:0`.
+        Origin of the stream, such as `digits|order:dirichlet|chunks:10|seed:0`.
     target : str, optional
-        Label of the target in the source (detection); None if the labels are 0 and 1.
+        Label of the target in the source (detection); None if the labels of the source are 0 and 1.
     """
 
     name: str
@@ -331,59 +367,21 @@ def described(batch: Batch) -> str:
 
 
 class Strategy(Protocol):
-    """Decides which items of a batch a person is asked about.
+    """Protocol of a query strategy, which chooses the items that a person is asked about.
 
-    A strategy that follows what was answered has a second method
-    `learn(batch, outputs, answered)`, called after each adaptation with the outputs that the
-    strategy chose from (None before the stream, where nothing was chosen).
+    A strategy may have further methods and attributes:
 
-    One that keeps anything from batch to batch, be it only a count of its calls, may have
-    `snapshot` and `restore` as learners have. One that keeps nothing may say `stateless = True`.
-    Checkpoints are made of these two kinds alone; with any other strategy a run resumes by
-    replaying its log, which takes longer and needs nothing of the strategy.
+    - `learn(batch, outputs, answered)` is called after each adaptation. `outputs` are the outputs
+      from which the strategy chose, or None before the stream starts.
+    - `snapshot()` and `restore(state)` save and restore the state between two batches, as in
+      `Restorable`.
+    - `stateless = True` declares that the strategy has no state between two batches.
+
+    A run with checkpoints needs a strategy with `snapshot` and `restore` or with `stateless =
+    True`. With any other strategy, a killed run resumes by repeating its log, which takes longer.
     """
 
     def choose(self, batch: Batch, outputs: Outputs, count: int) -> Sequence[int]:
-        """Places of exactly min(count, len(batch)) different items of the batch."""
-
-
-def stored(part: Restorable) -> bytes:
-    """The snapshot of a learner, a strategy or both."""
-    return checked_state(part.snapshot(), part)
-
-
-def checked_state(state: object, part: object) -> bytes:
-    """The result of a snapshot, if it is bytes; InputError as for `stored`."""
-    if not isinstance(state, bytes):
-        kind = "nothing" if state is None else f"a value of type {type(state).__name__}"
-        raise InputError(
-            f"{name_of(part)}: snapshot must give bytes, it gave {kind}: write down what it has "
-            f"learnt, as json.dumps(...).encode() does; restore gets these bytes back"
-        )
-    return state
-
-
-def unusable(who: str, error: Exception) -> InputError:
-    """The error of a snapshot that is of no use."""
-    return InputError(
-        f"{who}: this snapshot cannot be used ({error}); delete the checkpoint, and the run "
-        "resumes from its log"
-    )
-
-
-def restored(state: bytes, kind: Any, who: str) -> Any:
-    """The content of a snapshot, as MessagePack of this type; InputError if it cannot be used."""
-    try:
-        return msgspec.msgpack.decode(state, type=kind)
-    except msgspec.MsgspecError as error:
-        raise unusable(who, error) from error
-
-
-def can_keep(strategy: Strategy) -> bool:
-    """Whether a strategy can be put back: it has snapshots, or says that it keeps nothing."""
-    return restorable(strategy) or getattr(strategy, "stateless", False) is True
-
-
-def restorable(part: object) -> TypeGuard[Restorable]:
-    """Whether it can be put back to a snapshot: it has both methods, and does not deny it."""
-    return isinstance(part, Restorable) and bool(getattr(part, "restorable", True))
+        """Positions of the chosen items in the batch: exactly min(count, len(batch)) different
+        ones.
+        """

@@ -32,37 +32,42 @@ def count_transcripts(
     unit: npt.ArrayLike | None = None,
     **columns: npt.ArrayLike,
 ) -> Items:
-    """The utterances of a system with their word and character errors counted.
+    """Count the word and character errors of a system in each utterance.
 
     Parameters
     ----------
     references, hypotheses : iterable of str, length N
-        Reference and output: a text for each utterance, "" if it is empty.
+        Reference text and output text of each utterance; "" for an empty text.
     normalise : iterable of str, or str
-        Steps in their order (`truecost list normalisations`); texts stay as they are without.
+        Steps of the text normalisation, in their order (`truecost list normalisations`). Default:
+        none.
     measures : iterable of str, or str
-        What will be asked for: only its parts are counted. Those of the task when left out.
+        Measures that will be computed later; counts for other measures are skipped. Default: the
+        default measures of the task.
     name : str
-        Of the system.
-    ids, unit : array_like, shape (N,), optional
-        Ids of the utterances, which pair systems (their places when left out); what utterances
-        share (a speaker), resampled together.
+        Name of the system.
+    ids : array_like, shape (N,), optional
+        Id of each utterance, by which systems are compared. Default: 1, 2, 3, ...
+    unit : array_like, shape (N,), optional
+        Unit of each utterance, such as its speaker. Utterances of a unit are resampled together.
+        Default: each utterance is a unit.
     **columns : array_like, shape (N,)
         Further columns, for subsets.
 
     Returns
     -------
     Items
-        For `truecost.score` and `truecost.compare_systems`; its `problems` hold the warnings.
+        Counted utterances, for :func:`truecost.score_system` and :func:`truecost.compare_systems`.
+        Warnings are in its attribute ``problems``.
 
     Raises
     ------
     InputError
-        When lengths differ, an entry is not a text (such as None), a single text or a dict is given
-        instead of a list, or ids repeat.
+        If the lengths differ, an entry is not a text (for example None), a single text or a dict is
+        given instead of a list, or ids repeat.
     UsageError
-        When a step or a measure is not known, the name of a column is nearly that of an option, or
-        rapidfuzz (extra `speech`) is not installed.
+        If a normalisation step or a measure does not exist, a further column has almost the name of
+        an argument (probably a typing error), or rapidfuzz (extra `speech`) is not installed.
 
     Examples
     --------
@@ -98,40 +103,47 @@ def count_translations(
     unit: npt.ArrayLike | None = None,
     **columns: npt.ArrayLike,
 ) -> Items:
-    """The sentences of a system with their n-gram matches counted.
+    """Count the n-gram matches of a system in each sentence.
 
     Parameters
     ----------
     references : iterable of str, length N, or several of them
-        One right translation of each sentence, or several lists of them: each over all sentences,
-        with "" where a sentence has no such reference.
+        Reference translation of each sentence, or several lists of references. Each list has an
+        entry for each sentence; "" if the sentence has no such reference.
     hypotheses : iterable of str, length N
-        Output of the system: a text for each sentence, "" if it is empty.
-    tokenizer, lowercase : str and bool
-        One of sacrebleu's; whether to ignore case.
+        Output of the system for each sentence; "" for an empty output.
+    tokenizer : str
+        Name of a tokeniser of sacrebleu. Default: 13a.
+    lowercase : bool
+        Ignore case in BLEU and chrF. Default: False.
     measures : iterable of str, or str
-        What will be asked for: only its parts are counted. Those of the task when left out.
+        Measures that will be computed later; counts for other measures are skipped. Default: the
+        default measures of the task.
     name : str
-        Of the system.
-    ids, unit : array_like, shape (N,), optional
-        Ids of the sentences, which pair systems (their places when left out); what sentences
-        share (a document), resampled together.
+        Name of the system.
+    ids : array_like, shape (N,), optional
+        Id of each sentence, by which systems are compared. Default: 1, 2, 3, ...
+    unit : array_like, shape (N,), optional
+        Unit of each sentence, such as its document. Sentences of a unit are resampled together.
+        Default: each sentence is a unit.
     **columns : array_like, shape (N,)
         Further columns, for subsets.
 
     Returns
     -------
     Items
-        For `truecost.score` and `truecost.compare_systems`; its `problems` hold the warnings.
+        Counted sentences, for :func:`truecost.score_system` and :func:`truecost.compare_systems`.
+        Warnings are in its attribute ``problems``.
 
     Raises
     ------
     InputError
-        If lengths differ, an entry is not a text (such as None), a single text or a dict is given
-        instead of a list, there is a list of references for each sentence, or ids repeat.
+        If the lengths differ, an entry is not a text (for example None), a single text or a dict is
+        given instead of a list, there is a list of references for each sentence instead of lists
+        over all sentences, or ids repeat.
     UsageError
-        When the tokeniser or a measure is not known, the name of a column is nearly that of an
-        option, or sacrebleu (extra `translation`) is not installed.
+        If the tokeniser or a measure does not exist, a further column has almost the name of an
+        argument (probably a typing error), or sacrebleu (extra `translation`) is not installed.
 
     Examples
     --------
@@ -171,43 +183,48 @@ def count_diarization(
     measures: Iterable[str] | str = (),
     name: str = "system",
 ) -> Items:
-    """The recordings of a system with their speaker times counted.
+    """Count the diarization errors of a system in each recording, as durations.
 
     Parameters
     ----------
     reference, hypothesis : mapping of str to array_like, or frame of polars or pandas
-        Segments: columns `recording`, `speaker`, `start` and `end` (seconds).
+        Segments of the reference and of the output, with the columns ``recording``, ``speaker``,
+        ``start`` and ``end`` (in seconds).
     collar : float
-        Seconds around each reference boundary that are not scored, on each side.
+        Seconds on each side of every boundary of a reference segment that are not scored. Default:
+        0.
     skip_overlap : bool
-        Leave out overlapped speech: where several reference speakers speak.
+        Do not score times at which several reference speakers speak. Default: False.
     mapping : {"scored", "evaluated"}
-        Regions for the mapping of speakers (see `DiarizationOptions`).
+        Times that decide which output speaker is mapped to which reference speaker (see
+        :class:`truecost.tasks.diarization.DiarizationOptions`).
     uem : mapping of str to array_like, or frame of polars or pandas, optional
-        Regions that are scored: columns `recording`, `start`, `end`; the extent of reference and
-        hypothesis when left out.
+        Scored regions, with the columns ``recording``, ``start`` and ``end``. Default: from the
+        first start to the last end in reference and hypothesis.
     tolerance, merge_gaps : float
-        For measures of voice activity: seconds left out on each side of a boundary of speech, and
-        gaps that count as speech.
+        Settings of the voice-activity measures (see
+        :class:`truecost.tasks.diarization.DiarizationOptions`). Default: 0.
     allow_duplicates : bool
-        Take a segment that stands twice as one; it is refused otherwise.
+        Count repeated segments once. Default: a repeated segment is an error.
     measures : iterable of str, or str
-        What will be asked for: only its parts are counted. Those of the task when left out.
+        Measures that will be computed later; counts for other measures are skipped. Default: the
+        default measures of the task.
     name : str
-        Of the system.
+        Name of the system.
 
     Returns
     -------
     Items
-        For `truecost.score` and `truecost.compare_systems`; its `problems` hold the warnings.
+        Counted recordings, for :func:`truecost.score_system` and :func:`truecost.compare_systems`.
+        Warnings are in its attribute ``problems``.
 
     Raises
     ------
     InputError
-        When there are no columns, times cannot be used, a segment stands twice, or the recordings
-        are not the same.
+        If a column is missing, a time is invalid, a segment is repeated, or reference and
+        hypothesis have different recordings.
     UsageError
-        When a number is out of range, or a column or a measure is not known.
+        If a number is out of range, or a column or a measure does not exist.
 
     Examples
     --------

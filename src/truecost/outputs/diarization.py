@@ -54,7 +54,7 @@ COUNTING = Counting(
         "speakers": ("errors",),
         "activity": ("missed", "false_alarm"),
     },
-    hangs_together=False,
+    correlated=False,
     key="recording",
     rows="speaker",
 )
@@ -62,33 +62,40 @@ COUNTING = Counting(
 
 @dataclass(frozen=True)
 class DiarizationOptions(FileOptions):
-    """Options of scored times and of the mapping of speakers.
+    """Options of the scored times, and of the mapping of output speakers to reference speakers.
 
     Parameters
     ----------
     collar : float
-        Seconds on each side of every boundary of a reference segment that are not scored.
+        Seconds on each side of every boundary of a reference segment that are not scored. Default:
+        0.
     skip_overlap : bool
-        Leave out overlapped speech: where several reference speakers speak.
+        Do not score times at which several reference speakers speak. Default: False.
     mapping : {"scored", "evaluated"}
-        Regions in which the mapping of speakers maximises the common time: the scored regions, or
-        all regions with their collars and overlaps, as in md-eval.
+        Times that decide which output speaker is mapped to which reference speaker: the mapping
+        maximises their common speaking time. ``scored``: only scored times; ``evaluated``: all
+        times, including collars and overlapping speech, as in md-eval. Default: ``scored``.
     tolerance : float
-        For voice activity: seconds on each side of every boundary of reference speech, all
-        speakers as one, that are not scored.
+        Seconds on each side of every boundary of reference speech that are not scored, for
+        voice-activity measures only. Default: 0.
     merge_gaps : float
-        For voice activity: gaps in speech shorter than this, in seconds, count as speech, in the
-        reference and in the output; before the tolerance.
-    columns, reference_columns : mapping of str to str
-        Column of `recording`, `channel`, `speaker`, `start` and `end` or `duration` in a table of
-        segments, where they have other names.
+        Pauses shorter than this, in seconds, count as speech, for voice-activity measures only; in
+        the reference and in the output, before ``tolerance`` is applied. Default: 0.
     allow_duplicates : bool
-        Take a turn that stands twice as one; it is refused otherwise.
+        Count repeated segments once. Default: a repeated segment is an error.
+    missing : {"error", "drop", "worst"}
+        Handling of recordings that are missing in the output: ``error`` refuses them, ``drop``
+        leaves them out, ``worst`` counts the output as empty.
+    columns, reference_columns : mapping of str to str
+        Columns for ``recording``, ``channel``, ``speaker``, ``start``, ``end`` and ``duration`` in
+        the output and in the reference. Default: the columns with these names; in the reference,
+        the columns of the output.
 
     Raises
     ------
     UsageError
-        When a choice or a key is not known, or a time is negative, not finite or in milliseconds.
+        If a choice or a key does not exist, or a time is negative, not finite, or too large to be
+        in seconds.
     """
 
     collar: float = 0.0
@@ -145,32 +152,48 @@ def count(
     uem: Table | None = None,
     parts: Collection[str] = ("speech", "speakers"),
 ) -> Items:
-    """Diarization counted by recording, or by channel of one where any recording has several.
+    """Count the diarization errors of a system, as durations, from tables that were read from
+    files.
+
+    Items are recordings. If a recording has several channels, each channel is an item.
 
     Parameters
     ----------
     reference, hypothesis : Table
-        Columns `recording`, `speaker`, `start` and `end` (or `duration`) in seconds, or those that
-        the options map to them; `channel` and `type` where there are any. Only rows of type SPEAKER
-        are speech; NOSCORE in the reference is not scored.
+        Segments of the reference and of the output, with the columns ``recording``, ``speaker``,
+        ``start`` and ``end`` (or ``duration``) in seconds, and optionally ``channel`` and ``type``.
+        The options can name other columns. Only rows of the type SPEAKER are speech; rows of the
+        type NOSCORE in the reference are not scored.
+    options : DiarizationOptions
+        Scored times, mapping of speakers, columns, and handling of missing recordings.
     name : str
-        Of the system.
+        Name of the system.
     uem : Table, optional
-        Scored regions: columns `recording`, `start` and `end`, and optionally `channel`.
-        A recording that only the UEM and the output have is scored: all of its output is false
-        alarm. One that the UEM does not name is not scored.
-    parts : collection of {"speech", "speakers", "activity"}
-        What to count. `speech`, in microseconds of speaker time: reference, correct, missed,
-        false_alarm, confusion. `speakers`: the number of reference speakers that are scored, and
-        errors, the sum of their Jaccard errors. `activity`, in microseconds, all speakers as one:
-        speech, nonspeech, missed, false_alarm.
+        Scored regions, with the columns ``recording``, ``start`` and ``end``, and optionally
+        ``channel``. A recording without reference segments is scored if the UEM contains it: all
+        output speech is then a false alarm. A recording that the UEM does not contain is not
+        scored. Default: all times.
+    parts : collection of str
+        Groups of counts:
+
+        - ``speech``: microseconds of reference speech, and of correct, missed, false-alarm and
+          confused speech, summed over speakers;
+        - ``speakers``: number of scored reference speakers, and the sum of their Jaccard errors;
+        - ``activity``: microseconds of speech, non-speech, missed speech and false alarms, without
+          distinction of speakers.
+
+    Returns
+    -------
+    Items
+        Counted recordings, sorted by id.
 
     Raises
     ------
-    UsageError, InputError
-        When a column is missing, or a choice enters none of the parts; when a row is invalid or
-        repeated (with its line), a recording is in the output only, or one is missing there and
-        `options.missing` is "error", or nothing is left to score.
+    UsageError
+        If a column is missing, or an option does not affect any of the counts.
+    InputError
+        If a row is invalid or repeated, the output contains an unknown recording, a recording is
+        missing in the output, or nothing is left to score.
     """
     options.check(parts)
     found = gather(

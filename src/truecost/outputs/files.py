@@ -30,16 +30,16 @@ LATEST = 9e12  # seconds: beyond, microseconds are no whole numbers of 64 bits
 
 @dataclass(frozen=True, kw_only=True)
 class FileOptions:
-    """How the files of a task are read; UsageError when a choice or a key is not known.
+    """The reading of the files of a task; UsageError when a choice or a key is not known.
 
     Parameters
     ----------
     missing : {"error", "drop", "worst"}
-        What to do with items that a system lacks: refuse them, leave them out, or take its output
-        as empty.
+        Treatment of items that a system lacks. `error`: refuse the system; `drop`: leave the items
+        out; `worst`: count them as empty outputs.
     columns, reference_columns : mapping of str to str
-        Columns that have other names than the keys; in the reference those of the output when left
-        out.
+        Column names by key, for the output and for the reference. Default: the keys themselves; in
+        the reference, those of the output.
     """
 
     missing: Missing = "error"
@@ -84,22 +84,22 @@ class Rows:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Files:
-    """The files of one system, and how to count them.
+    """The files of one system, and the choices by which they are counted.
 
     Attributes
     ----------
     item : str
-        What it is counted by, in the singular.
+        Noun of a counted item, in the singular.
     columns, reference_columns : mapping of str to str
-        Column of each key that is mapped, in the output and in the references.
+        Column names by mapped key, in the output and in the references.
     missing : {"error", "drop", "worst"}
-        What to do with items that the output lacks.
+        Treatment of items that the output lacks, as in `FileOptions`.
     parts : frozenset of str
-        What the measures read.
+        Names of the evidence that the measures read.
     given, defaults : mapping of str to object
-        The keys of the task's own table that were given, and its defaults.
+        Keys of the task's own table that were given, and its defaults.
     further : callable
-        From a path, and its format, to the table of a further file.
+        Function that returns the table of a further file, from its path and format.
     """
 
     name: str

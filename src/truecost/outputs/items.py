@@ -33,28 +33,36 @@ Lines = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True)
 class Counting:
-    """The counts of a task, and its default measures.
+    """Description of the counts of a task whose data are items: utterances, sentences or
+    recordings.
 
     Attributes
     ----------
-    task, item : str
-        Its name; what it counts by, in the singular.
+    task : str
+        Name of the task.
+    item : str
+        Name of an item in the singular, such as "utterance".
     parts : mapping of str to float
-        The parts that it can count, with the factor that turns sums into what readers see:
-        microseconds become seconds.
+        Groups of counts, such as ``words`` and ``characters``, each with the factor from counted to
+        displayed units (1e-6 from microseconds to seconds).
     measures : tuple of str
         Default measures.
     worst : mapping of str to tuple of str
-        For each part, the statistics whose sum ranks the worst items.
+        Statistics of each group whose sum is the number of errors of an item. The worst items have
+        the largest sums.
     events : frozenset of str
-        Parts whose errors are events that can be few; those of others are spans of time.
+        Groups whose errors are single events (words). The errors of other groups are durations.
     alone : frozenset of str
-        Parts of other items, recordings in place of utterances, which nothing is counted beside.
-    hangs_together : bool
-        Whether items that share a unit (a speaker, a document) are to be expected.
-    key, rows : str
-        The keys of `--map` that name items in an output, and that tell the rows of an item apart,
-        where one has several: speakers, labels.
+        Groups that count other items than usual (recordings instead of utterances), so that they
+        cannot be combined with other groups.
+    correlated : bool
+        Whether items of the same speaker or document are expected to have correlated errors. If so,
+        a result without a column of units has a warning.
+    key : str
+        Key of the option ``map`` for the column with the id of an item.
+    rows : str
+        Key of the option ``map`` for the column that distinguishes the rows of an item, such as its
+        speakers; empty if an item has a single row.
     """
 
     task: str
@@ -64,45 +72,50 @@ class Counting:
     worst: Mapping[str, tuple[str, ...]]
     events: frozenset[str] = frozenset()
     alone: frozenset[str] = frozenset()
-    hangs_together: bool = True
+    correlated: bool = True
     key: str = "id"
     rows: str = ""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Items(Rows):
-    """The counted items of one system.
+    """Counted items (utterances, sentences or recordings) of one system.
 
     Attributes
     ----------
     name : str
-        Of the system.
+        Name of the system.
     counting : Counting
-        What was counted.
+        Description of the counts.
     ids : ndarray of str, shape (N,)
-        Sorted.
+        Ids of the items, sorted.
     parts : mapping of str to (mapping of str to ndarray, shape (N,))
-        Statistics of each item by part.
+        Counts of each item, by group and statistic: ``parts["words"]["deletions"]``.
     frame : polars.DataFrame
-        One row an item: columns for units and subsets.
+        Further columns of the items, for units and subsets; one row for each item.
     signatures : mapping of str to str
-        Choices made while reading and counting that entered a part, separated by bars.
+        Settings of the counting that affect a group of counts, separated by bars.
     problems : tuple of str
-        Warnings for the reader.
+        Warnings about the data.
     units : mapping of str to tuple of ndarray, shape (N,)
-        For each factor the unit of each item on each side; each item its own unit when empty.
-    weights, strata : ndarray, shape (N,), optional
-        Weight of each item (inverse inclusion probability), and stratum of its unit.
+        Unit of each item, for each resampled factor; two arrays if an item belongs to two units.
+        Default: each item is a unit.
+    weights : ndarray, shape (N,), optional
+        Weight of each item: the inverse of the probability that it was sampled. Default: 1.
+    strata : ndarray, shape (N,), optional
+        Stratum of the unit of each item. Default: one stratum.
     reference : str
-        Hash of the references, where they came from arrays.
+        Hash of the references that were given as arrays; empty for files. Systems with different
+        hashes are not compared.
     texts : tuple of str
-        Columns of the frame that hold whole texts: conditions may use them, results store none.
+        Columns of ``frame`` with whole texts. Conditions of subsets may use them; results do not
+        store them.
     show : callable, optional
-        From the place of an item to labelled lines of text: how it was aligned.
+        Function from the position of an item to its alignment, as labelled lines of text.
     sources : tuple of polars.DataFrame
-        Files that were counted: the references, then the output.
+        Content of the counted files: the references, followed by the output.
     described : tuple of Struct
-        Data for the page in addition to the rows (`Work.descriptions`).
+        Further results that the report shows.
     """
 
     name: str
@@ -127,22 +140,22 @@ class Items(Rows):
 
     @property
     def task(self) -> str:
-        """Name of the task that counted them."""
+        """Name of the task that counted the items."""
         return self.counting.task
 
     @property
     def item(self) -> str:
-        """The word for an item, in the singular."""
+        """Name of an item in the singular, such as "utterance"."""
         return self.counting.item
 
     @property
     def summary(self) -> str:
-        """The content in a few words."""
+        """Number of items and settings of the counting, as text."""
         choices = "; ".join(dict.fromkeys(self.signatures.values()))
         return f"{counted(len(self), self.counting.item)}, {choices}"
 
     def take(self, rows: Array) -> "Items":
-        """The items at these rows (indices, or a mask), as of a subset: they cannot be shown."""
+        """The items in these rows (indices or a mask), without the function ``show``."""
         return replace(
             self,
             ids=self.ids[rows],
@@ -155,21 +168,25 @@ class Items(Rows):
         )
 
     def right(self) -> tuple[pl.DataFrame, ...]:
-        """Ids and references, as frames whose rows have no order."""
+        """Ids and references, from which the results ledger makes the evaluation set's hash."""
         ids = pl.DataFrame({"id": [str(one) for one in self.ids.tolist()]})
         return ids, *self.sources[:-1], pl.DataFrame({"reference": [self.reference]})
 
     def outputs(self) -> tuple[pl.DataFrame, ...]:
-        """The counted data, or the counts, as a frame whose rows have no order."""
+        """Output of the system (or its counts), from which the results ledger makes the hash of the
+        system.
+        """
         counts = {f"{p}.{n}": v for p, of in self.parts.items() for n, v in of.items()}
         return self.sources[-1:] or (pl.DataFrame(counts),)
 
     def each(self, measure: Measure) -> npt.NDArray[np.float64]:
-        """The value of a measure for each item alone, NaN where undefined; float64 (N,)."""
+        """Value of a measure for each item alone, float64, shape (N,); NaN if it is undefined."""
         return each(measure, self.parts)
 
     def badness(self) -> Array:
-        """How much of what is wrong each item has, by the first part that tells; (N,)."""
+        """Number (or duration) of the errors of each item, shape (N,), by which the worst items are
+        found.
+        """
         for part, statistics in self.counting.worst.items():
             if part in self.parts:
                 return np.asarray(sum(self.parts[part][name] for name in statistics))
@@ -259,7 +276,7 @@ def context_of_items(items: Items, dims: Mapping[str, str]) -> Context:
         for part in sums
         if part in counting.events
     }
-    alone = counting.hangs_together and not items.units
+    alone = counting.correlated and not items.units
     return Context(
         dict(dims),
         len(items),

@@ -214,14 +214,14 @@ def _dropped(step: str) -> list[str]:
 
 
 def normalise(texts: pl.Series, steps: Sequence[str] = ()) -> pl.Series:
-    r"""Texts after some steps, each word apart from the next by a single blank.
+    r"""Normalise texts; words are separated by single blanks afterwards.
 
     Parameters
     ----------
     texts : polars.Series of str
-        Without nulls.
+        Texts without nulls.
     steps : sequence of str
-        As `truecost list normalisations` has them; UsageError when one is not known.
+        Steps from `truecost list normalisations`. An unknown step is a UsageError.
 
     Examples
     --------

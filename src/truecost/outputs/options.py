@@ -22,7 +22,7 @@ def keeps_place(step: str) -> bool:
 
 
 class TranscriptsTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
-    """`[transcripts]`: normalisation and alignment of texts."""
+    """Table ``[transcripts]`` of a study: normalisation and alignment of texts."""
 
     __table__: ClassVar[str] = "transcripts"
 
@@ -49,7 +49,7 @@ class TranscriptsTable(PartialTable, frozen=True, kw_only=True, omit_defaults=Tr
 
 
 class TranslationTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
-    """`[translation]`: tokenisation of sentences."""
+    """Table ``[translation]`` of a study: tokenisation of sentences."""
 
     __table__: ClassVar[str] = "translation"
 
@@ -63,7 +63,9 @@ class TranslationTable(PartialTable, frozen=True, kw_only=True, omit_defaults=Tr
 
 
 class DiarizationTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
-    """`[diarization]`: scored times, and the mapping of speakers."""
+    """Table ``[diarization]`` of a study: scored regions, and the mapping of output speakers to
+    reference speakers.
+    """
 
     __table__: ClassVar[str] = "diarization"
 

@@ -11,7 +11,7 @@ from truecost.core.results import Row
 from truecost.errors import UsageError
 from truecost.pictures.picture import Axis, Kind, Mark, Picture, span
 from truecost.pictures.rows import FAR, Rows, figures_of, naive_rule, needed, one_measure
-from truecost.pictures.tables import Shown
+from truecost.pictures.tables import Shown, Table, without_empty_columns
 from truecost.report.items import Units
 from truecost.report.sums import EDITS, ORDERS, TIMES, clock, precisions
 
@@ -46,27 +46,30 @@ def shares_of(row: Row) -> dict[str, float]:
 
 
 def error_breakdown(rows: Sequence[Row], *, title: str = "") -> Picture:
-    """The errors that a rate adds up as stacked bars, with the interval of the whole.
+    """Stacked bars of the errors that an error rate adds up, with the interval of the rate.
 
-    `wer`, `cer` and `per` add up substitutions, deletions and insertions, `der` missed speech,
-    false alarm and confusion. Bars end at three times the reference.
+    The parts of `wer`, `cer` and `per` are substitutions, deletions and insertions; those of `der`
+    are missed speech, false alarm and speaker confusion. The axis ends at three times the reference
+    at most.
 
     Parameters
     ----------
     rows : sequence of Row
-        Values of one of these measures, a bar a row; rows without sums are left out.
+        Result rows of one of these measures, one bar for each row. Rows without counts of errors
+        are left out.
 
     Raises
     ------
     UsageError
-        When no row adds up errors, or they are of several measures.
+        If no row has counts of errors, or the rows have several measures.
     """
     drawn = [r for r in rows if shares_of(r)]
     needed(drawn, f"no row adds up errors ({', '.join(BREAKDOWNS)})")
     label, (kinds, over, of) = one_measure(drawn), BREAKDOWNS[drawn[0].measure]
     said, unit = (clock, "time") if "missed" in kinds else (amount, "number")
     parts = tuple(k.replace("_", " ") for k in kinds)
-    lines = Rows((label,), (*parts, *(f"{p}: {unit}" for p in parts), "reference"))
+    further = (*parts, *(f"{p}: {unit}" for p in parts), "reference")
+    lines = Rows((label,), further, what="system")
     for row in drawn:
         name, start, shares = ", ".join(row.dims.values()), 0.0, shares_of(row)
         amounts = [said(row.counts[kind]) for kind in (*kinds, over)]
@@ -93,17 +96,17 @@ def has_ngrams(row: Row) -> bool:
 
 
 def matching(rows: Sequence[Row], *, title: str = "") -> Picture:
-    """The parts of BLEU: shares of matching n-grams by length, and the brevity penalty.
+    """Components of BLEU: share of matching n-grams for each n, and brevity penalty.
 
     Parameters
     ----------
     rows : sequence of Row
-        Values of `bleu`, a row of cells each; others are left out.
+        Result rows of `bleu`, one row of cells for each. Rows of other measures are left out.
 
     Raises
     ------
     UsageError
-        When no row is a value of bleu, or they are of several measures.
+        If no row is a value of `bleu`, or the rows have several variants of it.
 
     Examples
     --------
@@ -119,7 +122,7 @@ def matching(rows: Sequence[Row], *, title: str = "") -> Picture:
     needed(drawn, "no row is a value of bleu")
     label = one_measure(drawn)
     orders = (f"{n}-grams" for n in ORDERS)
-    lines = Rows((label, "brevity penalty"), (*orders, "tokens", "reference tokens"))
+    lines = Rows((label, "brevity penalty"), (*orders, "tokens", "reference tokens"), "system")
     for row in drawn:
         shares, penalty = precisions(row.counts), f"{row.counts['brevity_penalty']:.3f}"
         name = ", ".join(row.dims.values())
@@ -139,31 +142,32 @@ def matching(rows: Sequence[Row], *, title: str = "") -> Picture:
 
 
 def by_unit(found: Sequence[Units], *, title: str = "") -> Picture:
-    """Each system with its interval, then a row a unit with the value that each has on it alone.
+    """Values of each unit (speaker, recording, document): first the systems with intervals, then a
+    row for each unit.
 
-    A larger dot stands for more reference data; a single unit has no interval. The interval of all
-    is a band behind the units of up to two systems. An arrow points to a value that is many times
-    as bad as others.
+    A larger dot represents more reference data. A single unit has no interval. For up to two
+    systems, a band shows the interval over all units. An arrow represents a value that is more than
+    eight times as bad as most others.
 
     Parameters
     ----------
     found : sequence of Units
-        As `truecost.report.items.units_of` gives them, one for each system: the same units in the
-        same order.
+        Units of each system, as `truecost.report.items.units_of` returns them. All systems must
+        have the same units in the same order.
 
     Raises
     ------
     UsageError
-        When there are none, or they are of several measures or of other units.
+        If there are no units, several measures, or different units.
     """
     _check(found)
     row, factor, names = found[0].row, found[0].factor, found[0].names
-    lines = Rows((row.label, "data"), [u.system for u in found], factor)
+    lines, systems = Rows((row.label, "data")), [u.system for u in found]
     rules, step = list[Mark](), APART / max(len(found), 2)
+    cells = [("all", *(figures_of(u.row) for u in found), _size(found[0].row))]
     lines.head("all")
     for u in found:
-        size = counted(u.row.n_trials, u.row.item)
-        y = lines.add(u.system, figures_of(u.row), size)
+        y = lines.add(u.system, figures_of(u.row), _size(u.row))
         lines.estimate(y, u.row, f"{u.system}, all", series=u.system)
         if len(found) <= BANDS and u.row.lower is not None and u.row.upper is not None:
             rows, x = np.array([y, 1 + len(found) + len(names)]), [u.row.lower, u.row.upper]
@@ -174,7 +178,8 @@ def by_unit(found: Sequence[Units], *, title: str = "") -> Picture:
         beside: str = values[0]
         if len(found) > 1:
             beside = " / ".join(values) if len(found) <= BESIDE else ""
-        y = lines.add(name, beside, found[0].sizes[k], *values)
+        y = lines.add(name, beside, found[0].sizes[k])
+        cells.append((name, *values, found[0].sizes[k]))
         for place, u in enumerate(found):
             if np.isfinite(x := u.values[k]):
                 said = f"{u.system}, {name}: {values[place]}, {u.errors[k]}".rstrip(", ")
@@ -183,6 +188,8 @@ def by_unit(found: Sequence[Units], *, title: str = "") -> Picture:
     low, high = _ends(found, [v for u in found for v in (u.row.lower, u.row.upper)])
     caption = f"A larger dot stands for more reference data. A single {factor} has no interval"
     caption += "; the band is the interval of all data." if rules else "."
+    if 1 < len(found) <= BESIDE:
+        caption += f" The figures of a {factor} are those of {' / '.join(systems)}."
     if row.naive is not None and low <= row.naive <= high:
         rules += naive_rule(row)
     return lines.picture(
@@ -191,7 +198,12 @@ def by_unit(found: Sequence[Units], *, title: str = "") -> Picture:
         title=title,
         caption=caption,
         rules=rules,
+        table=without_empty_columns("units", (factor, *systems, "data"), cells),
     )
+
+
+def _size(row: Row) -> str:
+    return counted(row.n_trials, row.item)
 
 
 def _shown(units: Units, k: int) -> Shown:
@@ -229,20 +241,21 @@ def sides_of(baseline: Units, system: Units) -> list[str]:
 
 
 def paired_units(found: Sequence[Units], *, title: str = "") -> Picture:
-    """Two systems on each unit: the value of the first across, that of the second upwards.
+    """Two systems on each unit (speaker, recording, document): the baseline on the x axis, the
+    other system on the y axis.
 
-    Units on the diagonal have the same value in both; larger dots have more reference. Units far
-    worse than others are drawn as arrows on the edge.
+    A unit with equal values is on the diagonal. A larger dot represents more reference data. An
+    arrow on the edge represents a unit that is far worse than others.
 
     Parameters
     ----------
     found : sequence of Units
-        The baseline and the system that is compared with it, the same units in the same order.
+        Units of the baseline, then units of the other system: the same units in the same order.
 
     Raises
     ------
     UsageError
-        When there are not two, or they are of several measures or of other units.
+        If there are not two systems, or they have several measures or different units.
 
     Examples
     --------
@@ -264,6 +277,7 @@ def paired_units(found: Sequence[Units], *, title: str = "") -> Picture:
     if len(found) != 2:
         raise UsageError(f"two systems are compared, and {len(found)} are given")
     (old, new), sides, marks = found, sides_of(*found), [Mark(kind="diagonal")]
+    cells = [(name, _shown(old, k), _shown(new, k), sides[k]) for k, name in enumerate(old.names)]
     crowded = 1.0 if len(sides) < CROWD else 0.5
     for k, side in enumerate(sides):
         if side:
@@ -287,6 +301,7 @@ def paired_units(found: Sequence[Units], *, title: str = "") -> Picture:
         y=axes[1],
         marks=tuple(marks),
         key=tuple((kind, f"{s} ({sides.count(s)})") for s, kind in KEYS.items() if s in sides),
+        table=Table("pairs", (old.factor, *(a.label for a in axes), new.system), tuple(cells)),
         square=True,
         zoom=True,
     )

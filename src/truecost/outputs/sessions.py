@@ -55,9 +55,9 @@ def count_sessions(
     Parameters
     ----------
     joined : Joined
-        All texts of each recording, as they are joined by its name.
+        Texts of all recordings, joined by recording name.
     options : (TextOptions, TextOptions)
-        How each side is read.
+        Reading options of the reference, and of the hypothesis.
 
     Raises
     ------

@@ -184,25 +184,36 @@ def count(
     name: str,
     parts: frozenset[str] = frozenset(PARTS),
 ) -> Items:
-    """The counted utterances of one system, in the order of the ids.
+    """Count the word or character errors of a system in each utterance, from tables that were read
+    from files.
 
     Parameters
     ----------
     reference, hypothesis : Table
-        As `truecost.read` gives them for transcripts. Words of a CTM file go into the segments of
-        an STM reference.
+        Tables of the reference and of the output, read with ``truecost.read(path,
+        task="transcripts")``. Words of a CTM file are assigned to the segments of an STM reference
+        by their times.
+    options : TextOptions
+        Normalisation, columns, and handling of missing utterances.
     name : str
-        Of the system.
+        Name of the system.
     parts : frozenset of str
-        Of `words` and `characters` those to count, or `cp_words` alone: recordings then, whose
-        speakers are assigned. Alternatives in references are settled by words.
+        Groups of counts: ``words``, ``characters`` or both; or ``cp_words`` alone, which counts
+        recordings, and maps output speakers to reference speakers. If a reference contains
+        alternatives, the alternative with the fewest word errors is used.
+
+    Returns
+    -------
+    Items
+        Counted utterances, sorted by id.
 
     Raises
     ------
-    UsageError, InputError
-        When a normalisation, an option or a column is not known; when utterances are not the same
-        on both sides or repeat, times do not tell where a word belongs, or alternatives stand in an
-        output.
+    UsageError
+        If a normalisation step, an option or a column does not exist.
+    InputError
+        If reference and output have different utterances, an utterance is repeated, a word cannot
+        be assigned to a segment, or an output contains alternatives.
     """
     steps = normalising.checked_steps(options.normalise)
     if sessions.PART in parts:

@@ -120,17 +120,28 @@ COUNTING = Counting(
 
 @dataclass(frozen=True)
 class TranslationOptions(FileOptions):
-    """Options of reading and counting translations; UsageError if a choice or a key is not known.
+    """Options for reading and counting translations.
 
     Parameters
     ----------
     tokenizer : str
-        One of sacrebleu's: `13a`, `intl`, `zh`, `char`, `none`; `ja-mecab`, `ko-mecab`,
-        `flores101`, `flores200` and others need packages or models of their own.
+        Name of a tokeniser of sacrebleu: ``13a``, ``intl``, ``zh``, ``char`` or ``none``. Others,
+        such as ``ja-mecab``, ``ko-mecab``, ``flores101`` and ``flores200``, need further packages
+        or models. Default: ``13a``.
     lowercase : bool
-        Whether BLEU and chrF ignore case. TER always does, as Tercom and sacrebleu do by default.
+        Ignore case in BLEU and chrF. Default: False. TER always ignores case, as in Tercom and
+        sacrebleu.
+    missing : {"error", "drop", "worst"}
+        Handling of sentences that are missing in the output: ``error`` refuses them, ``drop``
+        leaves them out, ``worst`` counts the output as empty.
     columns, reference_columns : mapping of str to str
-        Column for `id` and `text`, where they have other names, and `unit` and `unit2` too.
+        Columns for ``id``, ``text``, ``unit`` and ``unit2`` in the output and in the reference.
+        Default: the columns with these names; in the reference, the columns of the output.
+
+    Raises
+    ------
+    UsageError
+        If a choice or a key does not exist.
     """
 
     tokenizer: str = "13a"
@@ -145,26 +156,36 @@ def count(
     name: str,
     parts: frozenset[str] = frozenset({"ngrams"}),
 ) -> Items:
-    """The counted sentences of one system, sorted by id.
+    """Count the matches of a system with the references in each sentence, from tables that were
+    read from files.
 
     Parameters
     ----------
     references : sequence of Table
-        One for each reference, with the same sentences; further columns of the first are kept for
-        units and subsets.
+        A table for each reference, with the same sentences. Units and subsets use the columns of
+        the first table.
     hypothesis : Table
-        The output of the system.
+        Table of the output.
+    options : TranslationOptions
+        Tokeniser, columns, and handling of missing sentences.
     name : str
-        Of the system.
+        Name of the system.
     parts : frozenset of str
-        What to count: `ngrams` for BLEU, `chrf`, `chrf_words` for chrF++, `edits` for TER (which
-        takes many times as long as the others).
+        Groups of counts: ``ngrams`` for BLEU, ``chrf`` for chrF, ``chrf_words`` for chrF++,
+        ``edits`` for TER (much slower than the others).
+
+    Returns
+    -------
+    Items
+        Counted sentences, sorted by id.
 
     Raises
     ------
-    InputError, UsageError
-        When ids repeat, are empty or are not the same, or text files have different numbers of
-        lines; when a column or the tokeniser is not there, or there is no reference.
+    InputError
+        If ids are empty, repeated or different between the tables, or text files have different
+        numbers of lines.
+    UsageError
+        If a column or the tokeniser does not exist, or there is no reference.
     """
     if not references:
         raise UsageError("a translation is scored against at least one reference")

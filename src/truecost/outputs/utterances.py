@@ -28,23 +28,33 @@ SEPARATOR = "+"  # between the columns that name an utterance, and between their
 
 @dataclass(frozen=True)
 class TextOptions(FileOptions):
-    """Options of reading transcripts; UsageError if a choice or a key is not known.
+    """Options for reading transcripts.
 
     Parameters
     ----------
     normalise : tuple of str
-        Steps of the normalisation in their order (`truecost.names.NORMALISATIONS`); texts stay as
-        they are when empty.
-    columns, reference_columns : mapping of str to str
-        Column of `id` and of `text`, where they have other names.
+        Steps of the text normalisation, in their order (`truecost list normalisations`). Default:
+        none.
     by : str, optional
-        Columns that name an utterance in place of the id, joined by +; texts of the same utterance
-        are put together in the order of time. SegLST goes by recording by default.
+        Columns that identify an utterance instead of its id, joined by +. Texts of the same
+        utterance are joined in the order of time. Default: the id; for SegLST, the recording.
     outside : {"error", "drop"}
-        Handling of words of a CTM file outside all segments of the reference.
+        Handling of words of a CTM file outside all segments of the reference: ``error`` refuses
+        them, ``drop`` leaves them out.
     allow_duplicates : bool
-        Count words or texts that stand twice at the same time in one recording, each of them; they
-        are refused otherwise.
+        Count every copy of repeated words or texts (same recording, same time). Default: a
+        repetition is an error.
+    missing : {"error", "drop", "worst"}
+        Handling of utterances that are missing in the output: ``error`` refuses them, ``drop``
+        leaves them out, ``worst`` counts the output as empty.
+    columns, reference_columns : mapping of str to str
+        Columns for ``id`` and ``text`` in the output and in the reference. Default: the columns
+        with these names; in the reference, the columns of the output.
+
+    Raises
+    ------
+    UsageError
+        If a choice or a key does not exist.
     """
 
     normalise: tuple[str, ...] = ()

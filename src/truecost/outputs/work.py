@@ -243,18 +243,18 @@ def item_work(
     descriptions: tuple[str, ...] = (),
     check: Callable[[Study], None] | None = None,
 ) -> Work[Items]:
-    """The work of a task of items; `refuse`, `named_by` and `checked` are those of `Itemised`.
+    """The work of a task of items. `refuse`, `named_by` and `checked` are passed to `Itemised`.
 
     Parameters
     ----------
     page : str
-        Where its page is: `module:NAME`.
+        Place of its page, `module:NAME`.
     several : bool
         Whether an output may have several references.
     descriptions : tuple of str
-        Where the types are that items are described by (`Items.described`): `module:NAME`.
+        Places of the types that describe items (`Items.described`), `module:NAME`.
     check : callable, optional
-        Refuses words of the options of a study that are none: UsageError.
+        Check of the words in the options of a study; raises UsageError for an unknown word.
     """
     of = reading.Itemised(
         counting=counting, count=count, refuse=refuse, named_by=named_by, checked=checked

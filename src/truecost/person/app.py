@@ -54,17 +54,18 @@ Handler = Callable[["Request"], Awaitable["Response"]]
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    """The parts of the page beside the questions.
+    """The texts of the page beside the questions, and its mode.
 
     Attributes
     ----------
     title : str
+        Title of the page.
     classes : tuple of str
-        Of questions that have none of their own.
+        Classes to choose from, for questions without their own.
     ask : str
-        The question in words, where it has none of its own.
+        Text of the question, for questions without their own.
     live : bool
-        Questions come as a run goes on: while there is none the page waits.
+        Whether questions arrive during a run: the page then waits while there is none.
     """
 
     title: str = "truecost"

@@ -85,23 +85,25 @@ def known_answer(stream: Stream, text: str) -> str:
 
 @dataclass(eq=False)
 class LiveExpert:
-    """Asks people on a page.
+    """An expert whose answers people give on a page.
 
     Parameters
     ----------
     live : LivePerson
-        Who answers, and where the store is.
+        Settings of the people who answer, with the path of the store.
     kind : str
-        Of the outputs: "detection", "classes", "numbers", or what `truecost.corrections` corrects.
+        Kind of the outputs: "detection", "classes", "numbers", or one that `truecost.corrections`
+        corrects.
     classes : tuple of str
-        Of the first two.
+        Classes of the outputs, for "detection" and "classes".
     view : callable
-        From an id to what is shown of the item.
+        Function that returns what the page shows of an item, from its id.
     says : {"corrections", "verdicts"}
-        The right output, or only whether the output is right.
+        Content of an answer. `corrections`: the right output; `verdicts`: only whether the output
+        is right.
     corrects : bool
-        Whether people correct outputs, as in life cycles: these are in view unless they are hidden,
-        and words and actions of an answer are counted.
+        Whether people correct outputs, as in life cycles: the page then shows the outputs unless
+        they are hidden, and counts words and actions of each answer.
     """
 
     live: LivePerson

@@ -18,13 +18,13 @@ FAREWELL = 1.0  # seconds in which open pages learn how the run ended
 
 @contextmanager
 def answering(live: LivePerson, folder: Path, settings: Settings) -> Iterator[LivePerson]:
-    """The people who answer, with the store in which the jobs find the answers; prints a link for
-    each.
+    """Serve the page during a run, print a link for each person, and yield the people with the path
+    of the store in which the jobs find the answers.
 
     Parameters
     ----------
     folder : Path
-        Of the run; the store is `answers.sqlite` there, and stays.
+        Folder of the run; the store is its file `answers.sqlite`, which remains after the run.
     """
     place = folder / STORE
     page = serve(str(place), settings, port=live.port or 0, people=live.people)

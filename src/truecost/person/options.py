@@ -66,12 +66,13 @@ def options() -> tuple[Declared, ...]:
 
 
 def check_people(people: Sequence[str], overlap: int, door: str = "--{} {}") -> None:
-    """Refuse names that stand twice or steer a terminal, and an overlap above their number.
+    """Refuse names that are repeated or contain control characters, and an overlap above the number
+    of people.
 
     Parameters
     ----------
     door : str
-        How a key and its value are named in the message.
+        Pattern by which messages name a key and its value: `--KEY VALUE`, say.
     """
     names = ",".join(people)
     if len({*people}) < len(people):

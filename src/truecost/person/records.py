@@ -63,27 +63,27 @@ class VisibleQuestion(
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
-    """A question.
+    """A question for people.
 
     Attributes
     ----------
     key : str
-        What makes it this question: stream, item, part, and the output if that is in view.
+        Identity of the question: stream, item, part, and the output where it is shown.
     payload : dict
-        What the page may see: the fields of `VisibleQuestion`.
+        Content that the page receives, the fields of `VisibleQuestion`.
     hidden : dict
-        What never reaches the page.
+        Content that the page never receives.
     media, image : str, optional
-        Path of a sound and of a picture.
+        Path of a sound; path of a picture.
     span : (float, float), optional
-        Stretch of the sound that is sent, in seconds; a question about a region says in `base` and
-        `length` which part of it is asked about.
+        Start and end of the part of the sound that is sent, in seconds. A question about a region
+        has `base` and `length`, the part of this that the question is about.
     overlap : int
-        People who shall answer it.
+        Number of people who answer the question.
     gold : str, optional
-        The right answer, where it is known: everybody is asked then.
+        Right answer, where it is known: everybody is then asked.
     batch : int
-        Questions of a batch come before those of the next one.
+        Number of the batch; questions of a batch come before those of the next one.
     """
 
     key: str

@@ -81,21 +81,22 @@ COHEN = measured("cohen_kappa", kappa, ("items", *SIDES), "Cohen's kappa", sourc
 def agreement(
     labels: Sequence[Label], plan: Plan | None = None, *, numbers: bool = False
 ) -> list[Estimate]:
-    """Alpha of all people, then kappa of each two who have items in common.
+    """Krippendorff's alpha of all people, then Cohen's kappa of each two people who have items in
+    common.
 
     Parameters
     ----------
     labels : sequence of (item, person, answer)
-        At most one of a person for an item.
+        Answers, at most one for each item and person.
     plan : Plan, optional
-        How items are resampled.
+        Plan by which items are resampled; no intervals without one.
     numbers : bool
         Whether answers are numbers, of which near ones nearly agree; there is no kappa then.
 
     Returns
     -------
     list of Estimate
-        None where no item has two answers.
+        Rows of alpha, then of kappa; empty where no item has two answers.
 
     Examples
     --------

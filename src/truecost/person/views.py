@@ -170,17 +170,17 @@ def viewed(
     ids: Sequence[str],
     known: Callable[[str], str] = one_line,
 ) -> Callable[[str], View]:
-    """A function from ids to what is shown of them.
+    """A function that returns what the page shows of an item, from its id.
 
     Parameters
     ----------
     table : Table, optional
-        Where the items come from.
+        Table of the items; None where they come from no table.
     ids : sequence of str
-        Of its rows.
+        Ids of its rows.
     known : callable
-        From a known answer as it stands in the table to what people would answer; ValueError where
-        nobody can.
+        Function that returns the answer that people would give, from a known answer in the table;
+        raises ValueError where people cannot give it.
 
     Raises
     ------

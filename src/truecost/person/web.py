@@ -46,9 +46,9 @@ class Page:
     Attributes
     ----------
     links : dict of str to str
-        What each person opens, once.
+        One-time link of each person, by name.
     address : str
-        Where the page is, for browsers that are in.
+        Address of the page, for browsers that are signed in.
     """
 
     links: dict[str, str]
@@ -90,20 +90,20 @@ def serve(
     tls_key: str | None = None,
     proxy: str | None = None,
 ) -> Page:
-    """Serve the page of a store, and give a link for each person.
+    """Serve the page of a store, with a one-time link for each person.
 
     Parameters
     ----------
     store_path : str or Path
-        The store, made where it is not there.
+        Path of the store, which is created if it does not exist.
     port : int
-        0 for the port of the last time, or any that is free.
+        Port; 0 for that of the last time, or any free one.
     host : str
         Name or address of this machine by which browsers reach it.
     people : sequence of str
-        Who answers.
+        Names of the people who answer.
     tls_cert, tls_key : str, optional
-        Certificate and key, as PEM files; needed beyond this machine.
+        Certificate and key, as PEM files; required for other machines.
     proxy : str, optional
         Address of a proxy before this server that has the certificate, such as
         `https://answer.example.org`; then `host` is where the proxy reaches it.

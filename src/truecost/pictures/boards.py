@@ -10,7 +10,8 @@ from typing import Any
 from truecost.core.costs import PARTS_OF
 from truecost.core.digits import Scale, amount, counted, figure, scale_of, shown_value, uncertain
 from truecost.core.flags import marks
-from truecost.core.results import Row, Standing
+from truecost.core.results import Row
+from truecost.core.standing import Standing
 from truecost.errors import UsageError
 from truecost.gates import Verdict
 from truecost.pictures.picture import Axis, Kind, Mark, Picture, keys_of, span
@@ -30,17 +31,19 @@ GATES: dict[Kind, str] = {"limit": "limit", "dot": "pass or fail", "hollow": "un
 
 
 def gates(verdicts: Sequence[Verdict], *, title: str = "") -> Picture:
-    """A row a gate: its interval, its limit, and its state in words.
+    """Gates with their limits: one row for each gate, with interval, limit and state (pass, fail,
+    undecided).
 
     Parameters
     ----------
     verdicts : sequence of Verdict
-        Of one measure, as `truecost.gates.check` gives them: all on values, or all on differences.
+        Results of `truecost.gates.check` for one measure; either all on values, or all on
+        differences.
 
     Raises
     ------
     UsageError
-        When there are none, or they share no axis.
+        If there are no verdicts, or they need different axes.
     """
     needed(verdicts, "there are no gates")
     if len({(v.measure, is_difference(v)) for v in verdicts}) > 1:
@@ -48,7 +51,7 @@ def gates(verdicts: Sequence[Verdict], *, title: str = "") -> Picture:
             "gates on several measures, or on values and on differences, share no axis: draw them "
             "apart, such as [v for v in verdicts if v.gate.baseline is None]"
         )
-    lines, first = Rows(("value", "limit", "state")), verdicts[0]
+    lines, first = Rows(("value", "limit", "state"), what="gate"), verdicts[0]
     for v in verdicts:
         name = ", ".join(filter(None, (v.gate.name or v.measure, v.about)))
         y = lines.add(name, figures_of(v), v.bound, v.state)
@@ -88,17 +91,25 @@ def is_difference(verdict: Verdict) -> bool:
 def leaderboard(
     board: Sequence[Standing], *, naive: float | None = None, level: float = 0.95, title: str = ""
 ) -> Picture:
-    """A row a system, best first: its rank, its value with its interval.
+    """Leaderboard: one row for each system with its rank, value and interval, the best system
+    first.
 
-    Systems that are not distinguishable from the first are filled, those that are worse are
-    hollow. One far from the others does not widen the axis: an arrow points to it.
+    A filled dot marks a system that is not distinguishable from the first one; a hollow dot marks a
+    worse system. An arrow represents a value that is more than eight times as bad as most others.
 
     Parameters
     ----------
     board : sequence of Standing
-        As `truecost.core.leaderboard.standings` gives them.
+        Ranks, as `truecost.core.leaderboard.standings` returns them.
     naive : float, optional
-        The naive baseline's value, drawn as a line where it lies among the values.
+        Value of the naive baseline, drawn as a line if it is within the axis.
+    level : float
+        Confidence level of the intervals, for the legend.
+
+    Raises
+    ------
+    UsageError
+        If there are no systems.
 
     Examples
     --------
@@ -162,22 +173,22 @@ def having_runs(rows: Sequence[Row]) -> list[Row]:
 
 
 def runs(rows: Sequence[Row], *, title: str = "") -> Picture:
-    """Methods: the mean over runs with its interval, and the range of the single runs.
+    """Methods with several training runs: mean over the runs with its interval, and range of the
+    runs.
 
     Parameters
     ----------
     rows : sequence of Row
-        Estimates of one measure, as from `truecost.estimate_method`; those of single runs are
-        ignored.
+        Result rows of one measure from `truecost.estimate_method`. Rows of single runs are ignored.
 
     Raises
     ------
     UsageError
-        When no row is a mean over runs, or they are of several measures.
+        If no row is a mean over several runs, or the rows have several measures.
     """
     drawn = having_runs(rows)
     needed(drawn, "no row is a mean over several runs (row.counts['runs'])")
-    label, lines = one_measure(drawn), Rows((drawn[0].label, "runs"))
+    label, lines = one_measure(drawn), Rows((drawn[0].label, "runs"), what="method")
     for row in drawn:
         name = ", ".join(v for k, v in row.dims.items() if k != "estimator")
         low, high = row.counts["lowest_run"], row.counts["highest_run"]
@@ -202,18 +213,25 @@ def stacks(
     scale: Scale = "",
     title: str = "",
 ) -> Picture:
-    """Amounts of several kinds as stacked bars, a bar a name.
+    """Stacked bars: amounts of several kinds, one bar for each name.
 
     Parameters
     ----------
-    counts : mapping
-        For each name the amount of each kind.
+    counts : mapping of str to sequence of float
+        Amounts of each kind, by name of the bar.
     kinds : sequence of str
-        How they are called.
-    of, across : str
-        Meaning of a name, and the counted quantity.
+        Names of the kinds, in the order of the amounts.
+    of : str
+        Meaning of the bars, such as "cell".
+    across : str
+        Label of the x axis: the counted quantity.
     scale : str
-        "%" of shares.
+        Unit of the amounts: `%` for shares, empty for counts.
+
+    Raises
+    ------
+    UsageError
+        If `counts` is empty.
     """
     needed([*counts], "nothing was counted")
     shown = partial(figure, scale=scale) if scale else amount

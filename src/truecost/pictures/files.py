@@ -20,16 +20,46 @@ from truecost.errors import UsageError, first_five, need
 from truecost.formats.publishing import publish
 from truecost.pictures.frame import Entry, Frame
 from truecost.pictures.look import LIGHT, SIZE, attributes
-from truecost.pictures.picture import Axis, Mark, Picture
+from truecost.pictures.picture import Axis, Mark, Picture, number
 from truecost.pictures.scales import Place, apart, probit
+from truecost.pictures.tables import ENDS
 
 if TYPE_CHECKING:
+    import polars as pl
     from matplotlib.axes import Axes
 
 FONTS = {"400": "DejaVuSans", "600": "DejaVuSans-Bold"}
 FILLED = ("band", "bar", "dot")
 LETTER = 9.0  # points, of texts on axes of matplotlib
+TEXTS, PLACES = ("kind", "series", "label"), ("x", "y", "lo", "hi")  # of a mark
 ENLARGED = 3  # pixels of a PNG for one of the picture
+
+
+def points_of(picture: Picture) -> "pl.DataFrame":
+    """The points of all marks, a row each, as `Picture.frame` describes them."""
+    import polars as pl
+
+    schema = dict.fromkeys(TEXTS, pl.String()) | dict.fromkeys(PLACES, pl.Float64())
+    found = [pl.DataFrame(schema=schema)]
+    for m in picture.marks:
+        numbers = np.broadcast_arrays(*(np.atleast_1d(number(getattr(m, n))) for n in PLACES))
+        columns = {name: v.astype(float) for name, v in zip(PLACES, numbers, strict=True)}
+        texts = {name: [getattr(m, name)] * len(numbers[0]) for name in TEXTS}
+        found.append(pl.DataFrame({**texts, **columns}))
+    drawn = pl.concat(found)
+    if picture.y.kind != "rows":
+        return drawn
+    called, of = [("", "")], ""
+    for k, name in enumerate(picture.y.names):
+        called.append((of, name))
+        of = name if k in picture.y.heads else of
+    rows = (drawn["y"].fill_nan(-1).round() + 1).to_list()
+    own = [called[int(k) if k < len(called) else 0] for k in rows]
+    names = pl.DataFrame(own, {"of": pl.String, "name": pl.String}, orient="row")
+    dots = pl.when(pl.col("kind").is_in(("dot", "hollow")))
+    figures = zip(ENDS, ("x", "lo", "hi"), strict=True)
+    ends = {name: dots.then(pl.col(place).fill_nan(None)) for name, place in figures}
+    return drawn.hstack(names).with_columns(**ends)
 
 
 def save(picture: Picture, path: Path) -> Path:

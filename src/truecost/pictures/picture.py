@@ -4,6 +4,7 @@
 the axes. On an axis of names ("rows" down, "columns" across) a place is the index of a name.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -14,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from truecost.core.digits import Scale, figure
-from truecost.pictures.tables import ENDS, Table, without_empty_columns
+from truecost.pictures.tables import Table, without_empty_columns
 
 if TYPE_CHECKING:
     import polars as pl
@@ -37,24 +38,31 @@ class Axis:
     ----------
     label : str
         Measured quantity, with its unit.
-    kind : str
-        "linear", "log", "asinh" (linear near 0, logarithmic far from it on both sides), "probit"
-        (rates; normal deviates), or names: "rows" down, "columns" across.
+    kind : {"linear", "log", "asinh", "probit", "rows", "columns"}
+        Scale of the axis.
+
+        - `linear`, `log`: linear or logarithmic.
+        - `asinh`: linear near 0, logarithmic far from 0 on both sides.
+        - `probit`: rates on a normal-deviate scale, as in DET curves.
+        - `rows`: names from top to bottom (y axis).
+        - `columns`: names from left to right (x axis).
     domain : tuple of float, optional
-        Ends of the axis. Default: the range of the marks, and a little more.
+        Lowest and highest value of the axis. Default: the range of the marks, slightly extended.
     scale : str
-        "%" for shares that are shown in percent, "pp" for differences of such; else what stands
-        behind figures (" EUR").
+        Unit of the numbers. `%`: shares shown in percent. `pp`: differences of shares in percentage
+        points. Any other text follows the numbers, for example " EUR".
     ticks : tuple of float
-        Possible ticks, the most important first. Default: round numbers.
+        Candidate ticks, the most important first; only ticks with enough room are drawn. Default:
+        round numbers.
     names : tuple of str
-        Names of an axis of names; for another axis, the texts of its ticks. Default: numbers.
+        For `rows` and `columns`: the names. For other kinds: texts of the ticks; default: numbers.
     reverse : bool
-        Whether it runs from right to left.
+        Whether the values increase from right to left.
     heads : tuple of int
-        Which of the names are headings of those after them.
+        For `rows`: positions of the names that are headings of the names below them.
     factor : float
-        Of an x axis of numbers: what they are times this stands below them too; nothing where 0.
+        Factor for a second line of numbers below an x axis: each tick times this factor. Default:
+        0, no second line.
     """
 
     label: str = ""
@@ -71,7 +79,11 @@ class Axis:
         """A place on it in words; empty for a whole curve."""
         if np.ndim(value):
             return ""
-        return self.names[round(value)] if self.kind in NAMED else figure(value, self.scale)
+        if self.kind in NAMED:
+            place: int = round(value)
+            return self.names[place]
+        named: dict[float, str] = dict(zip(self.ticks, self.names, strict=False))
+        return named[value] if value in named else figure(value, self.scale)
 
 
 Kind = Literal[
@@ -92,31 +104,43 @@ Kind = Literal[
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Mark:
-    """One thing that a picture shows.
+    """One graphical element of a picture, such as a line, a dot or an interval.
 
     Attributes
     ----------
     kind : str
-        "line" (arrays `x`, `y`; NaN breaks it); "band" (arrays `x`, `lo`, `hi`); "dot" and "hollow"
-        (`x`, `y`); "interval" (`lo` to `hi`, in row `y` or up and down at `x`; an end that is None
-        is infinite); "gap", a pale bar behind dots, and "bar" (row `y` from `lo` to `hi`); "limit",
-        a stroke across a row (`x`, `y`); "cell" (column `x`, row `y`, `tone`, `text`); "edge", a
-        line between cells (arrays of corners); "rule", a dashed line across at `x` or at `y` with
-        its `text`; "diagonal", where x equals y.
+        Kind of the mark, which determines the fields that it needs.
+
+        - `line`: line through the arrays `x` and `y`; interrupted at NaN.
+        - `band`: area between the arrays `lo` and `hi` over the array `x`.
+        - `dot`, `hollow`: filled or hollow dot at `x`, `y`.
+        - `interval`: line from `lo` to `hi`, horizontal at `y` or vertical at `x`. None stands for
+          an infinite end.
+        - `bar`: bar from `lo` to `hi` in the row `y`.
+        - `gap`: pale bar from `lo` to `hi`, behind dots.
+        - `limit`: short vertical line at `x` in the row `y`.
+        - `cell`: cell of a matrix in the column `x` and the row `y`, with `tone` and `text`.
+        - `edge`: line between cells through the corners in the arrays `x` and `y`.
+        - `rule`: dashed line across the picture at `x` or at `y`, with a `text`.
+        - `diagonal`: line where x equals y.
+    x, y, lo, hi : float, ndarray or None
+        Positions, in the units of the axes; on an axis of names, the index of a name.
     series : str
-        The system, or what else has a colour of its own.
+        Name of the system (or other series) that determines the colour.
     label : str
-        Text under the mouse pointer: name, figures, and the amount of data.
+        Text under the mouse pointer: name, values and amount of data.
+    text : str
+        Text drawn in a cell or beside a rule.
     step : bool
-        For a line: each y is valid until the next x.
+        For a line: whether each y holds up to the next x (step function).
     tone : int
-        Of a bar, which of `Picture.parts`; of a cell, which of `Picture.shades`.
+        For a bar: index in `Picture.parts`. For a cell: index in `Picture.shades`.
     weak : bool
-        Rests on too little: drawn dashed.
+        Whether the mark is dashed, because too few data support it.
     size : float
-        For a dot: its area relative to other dots.
+        For a dot: area relative to other dots.
     live : str
-        The slider of the page that moves the mark.
+        Name of the slider on a report page that moves the mark; empty for a fixed mark.
     """
 
     kind: Kind
@@ -143,32 +167,34 @@ class Mark:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Picture:
-    """A picture: what it shows, and nothing of how it is drawn.
+    """A picture as data: axes, marks and texts, independent of the file format.
 
     Attributes
     ----------
     name : str
-        Short name: of its file, and `outcome.plot(name)`.
-    title : str
-        Heading; may be empty where the section has one.
-    caption : str
-        How to read it, in a sentence or two.
+        Short name, for file names and `outcome.plot(name)`.
+    x, y : Axis
+        Axes of the picture.
     marks : tuple of Mark
-        In the order in which they are drawn.
+        Graphical elements, in drawing order.
+    title : str
+        Heading; may be empty.
+    caption : str
+        Explanation in one or two sentences.
     table : Table, optional
-        Its numbers, every dot among them, where marks do not say enough.
+        Numbers of the picture. Default: a table of the dots, cells and lines with a label.
     columns : tuple
-        Beside rows: pairs of a heading and a text for each row.
+        Texts beside the rows: pairs of a column heading and one text for each row.
     key : tuple
-        Pairs of a kind of mark and what it means.
+        Legend: pairs of a kind of mark and its meaning.
     parts, shades : tuple of str
-        Meaning of the tones of bars and of cells.
+        Meanings of the colours of bars (`parts`) and of the shades of cells (`shades`).
     strip : tuple
-        Above the picture along its x axis: triples of series, places and heights.
+        Histograms above the picture: triples of series, positions on the x axis and heights.
     square : bool
-        Whether both axes are equally long.
+        Whether both axes have the same length.
     zoom : bool
-        Whether a reader may enlarge a part on the page.
+        Whether a report page can enlarge a part of the picture.
     """
 
     name: str
@@ -191,14 +217,16 @@ class Picture:
 
     @property
     def alternative(self) -> str:
-        """The picture in words, for those who do not see it: what its first marks say."""
+        """Text alternative for readers who cannot see the picture: title and labels of the first
+        marks.
+        """
         found = [m.label for m in self.marks if m.label]
         said = "; ".join(found[:MOST_WORDS]) + ("; and more" if len(found) > MOST_WORDS else "")
         return ". ".join(filter(None, (self.title or self.name, said or self.caption)))
 
     @cached_property
     def series(self) -> tuple[str, ...]:
-        """Names of the series, in the order of the marks, then those of the strip."""
+        """Names of the series in drawing order: first of the marks, then of the histograms."""
         found = (*(m.series for m in self.marks), *(name for name, _, _ in self.strip))
         return tuple(dict.fromkeys(filter(None, found)))
 
@@ -208,9 +236,17 @@ class Picture:
         read = [m for m in self.marks if m.kind in READ and m.label]
         if self.table is not None or not read:
             return self.table
-        header = ("series", self.x.label or "column", self.y.label or "row", "reading")
-        cells = [(m.series, self.x.place(m.x), self.y.place(m.y), m.label) for m in read]
+        header = ("series", self.x.label or "column", self.y.label or "row", "details")
+        cells = [(m.series, self.x.place(m.x), self.y.place(m.y), self._details(m)) for m in read]
         return without_empty_columns(self.title or self.name, header, cells)
+
+    def _details(self, mark: Mark) -> str:
+        """What a pointer reads, without what other columns of the table and the title say."""
+        about, colon, said = mark.label.partition(": ")
+        known = {mark.series, *self.title.split(", ")}
+        places = self.x.place(mark.x), self.y.place(mark.y)
+        own = [p for p in about.split(", ") if p not in known and not _says_place(p, places)]
+        return ": ".join(filter(None, (", ".join(own), said))) if colon else mark.label
 
     def domain(self, axis: Literal["x", "y"]) -> tuple[float, float]:
         """Ends of an axis: as given, or those of the marks and a little more."""
@@ -221,7 +257,13 @@ class Picture:
         return span([v for v in found if v is not None], kind=own.kind)
 
     def first(self, rows: int) -> "Picture":
-        """The picture of the first rows alone, none of which is a heading with nothing below."""
+        """Picture with the first rows only. A heading without a row below it is left out.
+
+        Parameters
+        ----------
+        rows : int
+            Largest number of rows.
+        """
         while rows - 1 in self.y.heads:
             rows -= 1
         kept = replace(self.y, names=self.y.names[:rows])
@@ -231,39 +273,33 @@ class Picture:
         return replace(self, y=kept, x=x, marks=marks, columns=columns)
 
     def frame(self) -> "pl.DataFrame":
-        """The points that are drawn, a row each: `kind`, `series`, `label`, `x`, `y`, `lo`, `hi`.
+        """Points of all marks as a frame with one row for each point.
 
-        Of a picture in rows what each is called too, `of` (its heading) and `name`, and the figures
-        of dots as `value`, `lower` and `upper`, in full and null where there are none.
+        - `kind`, `series`, `label`: fields of the mark.
+        - `x`, `y`, `lo`, `hi`: positions in the units of the axes.
+        - `of`, `name`: heading and name of the row (only for a picture with rows).
+        - `value`, `lower`, `upper`: value and interval of a dot (only for a picture with rows; null
+          for all other marks).
         """
-        import polars as pl
+        from truecost.pictures.files import points_of
 
-        schema = dict.fromkeys(_TEXTS, pl.String()) | dict.fromkeys(_PLACES, pl.Float64())
-        found = [pl.DataFrame(schema=schema)]
-        for m in self.marks:
-            numbers = np.broadcast_arrays(*(np.atleast_1d(_number(getattr(m, n))) for n in _PLACES))
-            columns = {name: v.astype(float) for name, v in zip(_PLACES, numbers, strict=True)}
-            texts = {name: [getattr(m, name)] * len(numbers[0]) for name in _TEXTS}
-            found.append(pl.DataFrame({**texts, **columns}))
-        drawn = pl.concat(found)
-        if self.y.kind != "rows":
-            return drawn
-        called, of = [("", "")], ""
-        for k, name in enumerate(self.y.names):
-            called.append((of, name))
-            of = name if k in self.y.heads else of
-        rows = (drawn["y"].fill_nan(-1).round() + 1).to_list()
-        own = [called[int(k) if k < len(called) else 0] for k in rows]
-        names = pl.DataFrame(own, {"of": pl.String, "name": pl.String}, orient="row")
-        dots = pl.when(pl.col("kind").is_in(("dot", "hollow")))
-        figures = zip(ENDS, ("x", "lo", "hi"), strict=True)
-        ends = {name: dots.then(pl.col(place).fill_nan(None)) for name, place in figures}
-        return drawn.hstack(names).with_columns(**ends)
+        return points_of(self)
 
     def svg(self, width: float = 760.0, order: Sequence[str] | None = None) -> str:
-        """The picture as SVG in light colours, every look resolved: for files and notebooks.
+        """Picture as SVG text in light colours, for files and notebooks.
 
-        order: all systems, each with its own colour. Default: the series.
+        Parameters
+        ----------
+        width : float
+            Width in pixels.
+        order : sequence of str, optional
+            Names of all systems, so that each system has the same colour in several pictures.
+            Default: the series of this picture.
+
+        Returns
+        -------
+        str
+            SVG document.
         """
         from truecost.pictures.frame import Frame
         from truecost.pictures.svg import alone
@@ -274,27 +310,56 @@ class Picture:
         return self.svg()
 
     def save(self, path: str | Path) -> Path:
-        """Write the picture as SVG, PDF or PNG, or its numbers as CSV, TeX or Markdown.
+        """Write the picture, or its numbers, to a file.
 
-        The ending of the name says which. PDF and PNG need the extra `figures`. Equal pictures give
-        equal bytes on one platform.
+        The file extension determines the format: .svg, .pdf or .png for the picture; .csv, .tex or
+        .md for its numbers. PDF and PNG need `pip install "truecost[figures]"`. On one platform,
+        identical pictures give identical files.
+
+        Parameters
+        ----------
+        path : str or Path
+            Path of the file.
+
+        Returns
+        -------
+        Path
+            Path of the written file.
 
         Raises
         ------
         UsageError
-            When the ending is another.
+            If the file extension is unknown, or the picture has no numbers.
         InputError
-            When the file cannot be written.
+            If the file cannot be written.
         """
         from truecost.pictures.files import save
 
         return save(self, Path(path))
 
     def matplotlib(self, ax: "Axes") -> "Axes":
-        """Draw it on matplotlib axes, where that is installed: lines, bands, dots and rows."""
+        """Draw the picture on matplotlib axes: lines, bands, dots and rows. matplotlib must be
+        installed.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes
+            Axes to draw on.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+        """
         from truecost.pictures.files import on_axes
 
         return on_axes(self, ax)
+
+
+def _says_place(piece: str, places: Sequence[str]) -> bool:
+    """Whether a piece of a text says places on the axes and no other number."""
+    for place in sorted(filter(None, places), key=len, reverse=True):
+        piece = re.sub(rf"(?<![\w.]){re.escape(place)}(?![\w.])", "\0", piece, count=1)
+    return "\0" in piece and not re.search(r"\d", piece)
 
 
 def keys_of(marks: Sequence[Mark], meanings: Mapping[Kind, str]) -> tuple[tuple[Kind, str], ...]:
@@ -303,10 +368,8 @@ def keys_of(marks: Sequence[Mark], meanings: Mapping[Kind, str]) -> tuple[tuple[
     return tuple((kind, text) for kind, text in meanings.items() if kind in drawn)
 
 
-_TEXTS, _PLACES = ("kind", "series", "label"), ("x", "y", "lo", "hi")
-
-
-def _number(value: Values) -> Any:
+def number(value: Values) -> Any:
+    """A number; NaN for none."""
     return np.nan if value is None else value
 
 
@@ -317,7 +380,7 @@ def span(
 
     `kind`: as of `Axis`; of "log" and "probit" only what has a place on it.
     """
-    every = [np.ravel(np.asarray(_number(v), float)) for v in (None, *values)]
+    every = [np.ravel(np.asarray(number(v), float)) for v in (None, *values)]
     found, ends = np.concatenate(every), {"log": (0.0, np.inf), "probit": (0.0, 1.0)}
     least, most = ends.get(kind, (-np.inf, np.inf))
     found = found[(least < found) & (found < most)]

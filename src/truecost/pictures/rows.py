@@ -13,7 +13,7 @@ from typing import Any
 
 from truecost.core.digits import Figures, Scale, amount, counted, figures, percent
 from truecost.core.flags import FLAGS
-from truecost.core.results import Comparison, Row, verdict_of
+from truecost.core.results import Comparison, Row, verdict_word
 from truecost.errors import UsageError
 from truecost.pictures.picture import Axis, Kind, Mark, Picture
 from truecost.pictures.tables import Shown, Table, slot_of, without_empty_columns
@@ -30,12 +30,13 @@ class Rows:
     """The rows of a picture, as they are added.
 
     `columns`: headings of the figures beside them. `further`: of those that only the table has.
-    `what`: the word of the table for a row.
+    `what`, `above`: the words of the table for a row, and for the heading above it.
     """
 
     columns: Sequence[str] = ()
     further: Sequence[str] = ()
     what: str = "name"
+    above: str = "part"
     names: list[str] = field(default_factory=list)
     heads: list[int] = field(default_factory=list)
     marks: list[Mark] = field(default_factory=list)
@@ -118,7 +119,7 @@ class Rows:
                 of = name
             else:
                 cells.append((of, name, *own))
-        header = ("of", self.what, *self.columns, *self.further)
+        header = (self.above, self.what, *self.columns, *self.further)
         return without_empty_columns(caption, header, cells)
 
 
@@ -171,31 +172,32 @@ def forest(
     size: Callable[[Row], str] | None = None,
     label: str = "",
 ) -> Picture:
-    """One measure by subset: value and interval of each system, with the amount of data.
+    """Forest plot of one measure: value and interval of each system, by subset.
 
-    An interval that leaves the axis ends in an arrow; an arrow points to a value that is many times
-    as bad as others.
+    An interval that is longer than the axis ends in an arrow. An arrow also represents a value that
+    is more than eight times as bad as most others.
 
     Parameters
     ----------
     rows : sequence of Row
-        Rows of one measure; a heading for each subset (or collection and so on).
+        Result rows of one measure. Each subset (or collection, application, ...) has a heading.
     size : callable, optional
-        Amount of data of a row, in a few words.
+        Function that returns the amount of data of a row as text. Default: numbers of trials or
+        items.
     label : str
-        What the measure is called. Default: its name.
+        Name of the measure in the picture. Default: its name in the rows.
 
     Raises
     ------
     UsageError
-        If there are no estimates, or they belong to several measures.
+        If there are no rows, or rows of several measures.
     """
     needed(rows, "there are no rows")
     name = one_measure(rows)
     label = label or name
     systems = dict.fromkeys(r.dims["system"] for r in rows)
     slots = list(dict.fromkeys(slot_of(r) for r in rows))
-    found = Rows((label, "data"))
+    found = Rows((label, "data"), what="system" if len(systems) > 1 else "subset", above="subset")
     for slot in slots:
         name = slot if slot != "all" else "all data"
         if len(systems) > 1:
@@ -267,20 +269,21 @@ def _bad(rows: Sequence[Figures]) -> Callable[[float], bool]:
 
 
 def differences(found: Sequence[Comparison | Row], *, title: str = "") -> Picture:
-    """Paired differences with intervals and verdicts: a row a difference, better to the right.
+    """Paired differences between systems, with intervals and verdicts; one row for each difference.
 
-    If lower is better, the axis runs from right to left.
+    Better is to the right: if lower values are better, the axis is reversed.
 
     Parameters
     ----------
     found : sequence of Comparison or Row
-        As `compare` gives them, or rows of kind "difference" (others are left out): of any
-        subsets and systems, and of measures with one better direction.
+        Comparisons, such as `outcome.comparisons`, or result rows; of result rows, only those of
+        the kind `difference` are drawn. All measures must have one direction (lower or higher is
+        better).
 
     Raises
     ------
     UsageError
-        When there are none, or lower is better for some and higher for others.
+        If there are no differences, or the measures have different directions.
     """
     rows = [c.difference if isinstance(c, Comparison) else c for c in found]
     rows = [r for r in rows if r.kind == "difference"]
@@ -300,11 +303,13 @@ def differences(found: Sequence[Comparison | Row], *, title: str = "") -> Pictur
         own = slot.removeprefix("all")
         name = ", ".join(filter(None, (pair, label * several[2], own)))
         name = name or ("all data" if len(rows) > 1 else label)
-        said = verdict_of(row)
+        said = verdict_word(row)
         y = lines.add(name, figures_of(row), said)
         series = system if said in ("better", "worse") else ""
         lines.estimate(y, row, f"{name}, {said}", series=series)
     what = "difference" if several[2] else f"difference in {rows[0].label}"
+    scale = common_scale([r.scale for r in rows])
+    what += " (pp)" if scale == "pp" else ""
     about = f", {parts[0][0]}" if not several[0] else ""
     about += f" minus {parts[0][1]}" if not several[1] else ""
     return lines.picture(
@@ -312,7 +317,7 @@ def differences(found: Sequence[Comparison | Row], *, title: str = "") -> Pictur
         Axis(
             label=f"{what}{about}; better to the right",
             domain=reach(rows, 0.0),
-            scale=common_scale([r.scale for r in rows]),
+            scale=scale,
             reverse=rows[0].direction == "lower",
         ),
         title=title,

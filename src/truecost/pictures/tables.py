@@ -23,7 +23,7 @@ from truecost.core.digits import (
     units_shown,
 )
 from truecost.core.flags import notes
-from truecost.core.results import Row, verdict_of
+from truecost.core.results import Row, verdict_of, verdict_word
 from truecost.errors import visible
 from truecost.names import PARTS
 
@@ -65,16 +65,23 @@ NUMBER = re.compile(r"[-+\[\d][-+\d.,eE\[\]% ]*(?: pp)?|-?inf|nan|infinite|undef
 
 @dataclass(frozen=True)
 class Table:
-    """A table with its caption.
+    """A table of texts with a caption: the numbers of a picture or a table of a report.
 
     Attributes
     ----------
+    caption : str
+        Caption of the table.
+    header : tuple of str
+        Headings of the columns.
+    rows : tuple of tuple of str
+        Cells of each row.
     left_out : int
-        Rows that are only in `result.json`.
+        Number of rows that are not shown; `result.json` contains them.
     named : int
-        The column that names a row.
+        Position of the column that names the rows.
     best : frozenset of (int, int)
-        Row and column of the cells that stand out in a document: the best of several systems.
+        Positions (row, column) of the cells with the best of several systems, which are printed in
+        bold.
     """
 
     caption: str
@@ -88,19 +95,33 @@ class Table:
     def from_rows(
         caption: str, header: Sequence[str], rows: Sequence[Sequence[str | float | None]]
     ) -> "Table":
-        """A table whose numbers are written with four significant digits."""
+        """Make a table from texts and numbers; numbers are rounded to four significant digits.
+
+        Parameters
+        ----------
+        caption : str
+            Caption of the table.
+        header : sequence of str
+            Headings of the columns.
+        rows : sequence of sequence of str, float or None
+            Cells of each row; None and NaN become empty cells.
+        """
         return Table(caption, tuple(header), tuple(tuple(map(_cell, row)) for row in rows))
 
     @cached_property
     def numeric(self) -> tuple[bool, ...]:
-        """Whether the cells of each column are numbers, which are aligned to the right."""
+        """Whether all cells of a column are numbers, for each column. Such columns are aligned to
+        the right.
+        """
         columns = zip(*self.rows, strict=True)
         return tuple(
             k != self.named and all(map(NUMBER.fullmatch, c)) for k, c in enumerate(columns)
         )
 
     def in_full(self) -> list[tuple[str, ...]]:
-        """Header and rows for programs: `value`, `lower` and `upper` in columns, in all digits."""
+        """Header and rows for programs: numbers with all digits, and intervals in columns of their
+        own.
+        """
         found: list[tuple[str, ...]] = []
         for head, *cells in zip(self.header, *self.rows, strict=True):
             rooms = [len(c.numbers) for c in cells if isinstance(c, Shown)]
@@ -113,7 +134,18 @@ class Table:
         return [*zip(*found, strict=True)]
 
     def text(self, kind: str) -> str:
-        """The table as a file: "csv" (in full); "tex" (booktabs) or "md", with the best in bold."""
+        """Table as the text of a file.
+
+        Parameters
+        ----------
+        kind : {"csv", "tex", "md"}
+            Format. `csv`: all digits, as `in_full` returns them. `tex`: LaTeX with booktabs. `md`:
+            Markdown. In LaTeX and Markdown, the best values are bold.
+
+        Returns
+        -------
+        str
+        """
         if kind == "csv":
             stream = io.StringIO()
             csv.writer(stream, lineterminator="\n").writerows(self.in_full())
@@ -281,7 +313,7 @@ def of_pairs(caption: str, pairs: Sequence[tuple[Row, Row | None]], most: int = 
         (
             *_dim_cells(row, first),
             row.baseline or "" if len(baselines) > 1 else "",
-            *(verdict_of(row), "" if told else row.label),
+            *(verdict_word(row), "" if told else row.label),
             *_dim_cells(row, others),
             *figure_cells(row),
             *(("", "") if ratio is None else figure_cells(ratio)),

@@ -16,12 +16,12 @@ from truecost.lazy import attach
 if TYPE_CHECKING:
     from truecost.protocol.checking import check as check
     from truecost.protocol.dealing import Balance as Balance
-    from truecost.protocol.dealing import Note as Note
     from truecost.protocol.findings import Checked as Checked
     from truecost.protocol.findings import Finding as Finding
     from truecost.protocol.ledger import Ledger as Ledger
     from truecost.protocol.ledger import evaluation_sets as evaluation_sets
     from truecost.protocol.ledger import read_ledger as read_ledger
+    from truecost.protocol.notes import Note as Note
     from truecost.protocol.options import SplitPlan as SplitPlan
     from truecost.protocol.predicting import Predicting as Predicting
     from truecost.protocol.predicting import Predictions as Predictions

@@ -228,33 +228,46 @@ def check(
     plan: Plan = PLAN,
     jobs: int | None = None,
 ) -> Checked:
-    """Check a split; UsageError or InputError where an option, column or file does not fit it.
+    """Check a split into sets or folds for shared data and for missing or unequally distributed
+    classes.
 
     Parameters
     ----------
     samples : Samples or mapping of str to Samples
-        One table with a column of sets (or folds), or a table for each set, by its name. Sets
-        called train, dev and eval (or training; development, valid, validation, val; evaluation,
-        test, testing) have these roles; all others are folds.
+        One table with a column of sets (or folds), or one table for each set, by the name of the
+        set. Sets with the names train (training), dev (development, valid, validation, val) and
+        eval (evaluation, test, testing) have these roles; all other sets are folds.
     priors : mapping of str to float, optional
-        How often each class comes in use.
-    prior, target : float and str, optional
-        The same for two classes: how often the target comes; default 1, target, true or yes.
+        Expected share of each class in later use of the system.
+    prior : float, optional
+        Expected share of the target class, instead of ``priors``, for data of two classes.
+    target : str, optional
+        Name of the target class for ``prior``. Default: 1, target, true or yes.
     features : str or array_like, shape (N, features), optional
-        The features that near copies are recognised by: columns, `*` standing for anything, a file
-        (see `features_of`), or numbers in the order of the samples.
+        Features for the search for near copies: columns or a file (see
+        :func:`truecost.protocol.samples.features_of`), or an array with one row for each sample.
     near : float
-        Largest distance of a near copy, where unrelated samples are about 1 apart (see `Scaled`);
-        0 looks for exact copies alone.
-    files, audio : str, optional
-        Columns of paths: of files to compare (wav files by their samples), and of wav files to
-        search for shared segments. By default, features of these wav files also find near copies.
+        Largest distance of a near copy. Unrelated samples are about 1 apart (see
+        :class:`truecost.protocol.copies.Scaled`). 0 finds exact copies only.
+    files : str, optional
+        Column with paths of files that are compared; wav files are compared by their samples.
+    audio : str, optional
+        Column with paths of wav files that are searched for shared segments. If ``features`` is not
+        given, near copies are found by features of these files.
     shared : sequence of str
-        Group columns that several sets may share, because they are known in use.
+        Group columns that several sets may share, because the same groups (speakers, devices) occur
+        in later use.
     nested : bool, optional
-        Whether inner folds are checked too; where left out, they are when they are there.
-    plan, jobs : Plan, int, optional
-        How shares of classes are resampled; threads, on which the result does not depend.
+        Check inner folds too. Default: they are checked if the table has columns of them.
+    plan : Plan
+        Number of bootstrap replicates and seed for the comparison of class shares.
+    jobs : int, optional
+        Number of threads; it does not change the result. Default: number of cores.
+
+    Raises
+    ------
+    UsageError, InputError
+        If an option or column does not exist, or a file cannot be read.
     """
     check_ranges(CheckTable(near=near))
     joined = join(samples)

@@ -29,9 +29,18 @@ PART = 32  # leaves that a thread takes at a time
 
 @dataclass(frozen=True, eq=False)
 class Scaled:
-    """Features in units of their standard deviations, divided by sqrt(2 d): Euclid's distance of
-    two rows of `values`, shape (rows, d), is the distance that is meant. `constant` features, the
-    same in all rows, were left out.
+    """Features, scaled so that Euclidean distances can be compared with a limit.
+
+    Each feature is centred and divided by its standard deviation and by sqrt(2 d), where d is the
+    number of features. The distance of two unrelated samples is about 1 for any d, and the distance
+    of a copy is 0.
+
+    Attributes
+    ----------
+    values : ndarray of float64, shape (rows, d)
+        Scaled features of each sample.
+    constant : int
+        Number of features that were left out because they are equal in all rows.
     """
 
     values: Floats
@@ -39,12 +48,12 @@ class Scaled:
 
     @staticmethod
     def from_features(features: npt.ArrayLike) -> "Scaled":
-        """Scale features, shape (rows, features).
+        """Scaled features from an array of shape (rows, features).
 
         Raises
         ------
         InputError
-            When a value is no finite number, or all features are constant.
+            If a value is not a finite number, or all features are constant.
         """
         given = np.asarray(features, np.float64)
         if given.ndim != 2:
@@ -78,11 +87,19 @@ class Scaled:
         return np.asarray(self.values @ self._spread[1][:, ::-1])
 
     def by_chance(self, pairs: float, limit: float) -> float:
-        """How many of so many pairs of unrelated samples may lie within the limit, at most.
+        """An upper bound of the expected number of unrelated pairs of samples within a distance.
 
-        Chernoff's bound for normal features that vary as these do: the squared distance is the sum
-        of v_k z_k^2 over the shares v_k of the variance and standard normal z_k, and P(sum <= t) <=
-        exp(s t) prod (1 + 2 s v_k)^-1/2 for every s >= 0; the least of these is taken.
+        It is Chernoff's bound for normally distributed features with the covariance of these
+        features. The squared distance of two samples is the sum of v_k z_k^2, where v_k is the
+        share of principal axis k in the variance and z_k is standard normal; P(sum <= t) <= exp(s
+        t) prod_k (1 + 2 s v_k)^(-1/2) for every s >= 0, and the smallest value over s is used.
+
+        Parameters
+        ----------
+        pairs : float
+            Number of pairs of samples.
+        limit : float
+            Largest distance.
         """
         if self.values.shape[1] > MOST_TURNED:
             return 0.0
@@ -96,7 +113,15 @@ class Scaled:
         return float(pairs * np.exp(min(exponent, 0.0)))
 
     def nearest(self, row: int, among: Marks) -> tuple[int, float]:
-        """The nearest of the marked rows, of equally near ones the first, and its distance."""
+        """The nearest other row, and its distance; the first one if several are equally near.
+
+        Parameters
+        ----------
+        row : int
+            Row whose nearest row is wanted.
+        among : ndarray of bool, shape (rows,)
+            Rows that are searched.
+        """
         from truecost.kernels.points import square_distances
 
         squares = np.empty(len(self.values))
@@ -109,19 +134,28 @@ class Scaled:
 def close_to_another(
     scaled: Scaled, codes: Ints, limit: float, passed: Marks | None = None, jobs: int | None = None
 ) -> Marks:
-    """Which rows have a row of another code within the limit, itself included; bool, shape (rows,).
+    """Mark the rows that have a row of another set within a distance; bool, shape (rows,).
 
-    Exact: no pair within the limit is missed, and none beyond it is found. UsageError when the
-    limit is not from 0 up to below 1.
+    The search is exact: it finds all pairs whose distance is at most the limit, and no others.
 
     Parameters
     ----------
+    scaled : Scaled
+        Scaled features of the rows.
     codes : ndarray of int64, shape (rows,)
-        Set of each row; -1 for rows that are left out.
+        Number of the set of each row; -1 for rows that are ignored.
+    limit : float
+        Largest distance, from 0 to less than 1.
     passed : ndarray of bool, shape (rows,), optional
-        Rows that are not asked about, though others may lie close to them.
+        Rows that are not marked themselves but are still searched as neighbours of other rows.
+        Default: none.
     jobs : int, optional
-        Number of threads; the result does not depend on it.
+        Number of threads; it does not change the result. Default: number of cores.
+
+    Raises
+    ------
+    UsageError
+        If the limit is out of its range.
     """
     from truecost.kernels.points import mark
 

@@ -1,15 +1,7 @@
-"""Dealing units to sets so that every cell is spread as the shares say; how well it is, and what a
-reader should know of it.
+"""Dealing units to sets so that every cell is spread as the shares say.
 
-Of the samples n_c of a cell (a class, a level of a condition, all samples), set f with share s_f
-should have s_f n_c; it has n_fc. What is made small is the *imbalance*, the mean over axes of the
-mean over their cells of
-
-    1 / (F - 1)  sum_f (n_fc - s_f n_c)^2 / (s_f sum_u m_uc^2)
-
-where m_uc is the number of samples of unit u, and F the number of sets. It is 0 for a perfect
-split, and 1 on average where units are dealt at random with the shares as probabilities: so cells
-that fall into few units, which nobody can spread, do not outweigh those that can be.
+A cell is a class, a level of a condition, or all samples. The `imbalance` is made small, in which
+cells that fall into few units, which nobody can spread, do not outweigh those that can be.
 
 Units are dealt, the largest first, each to where sum_c (n_fc / n_c)^2 / s_f grows least; then
 whole units are moved and swapped as long as the imbalance falls. The same is done from some random
@@ -17,17 +9,14 @@ assignments, the more the fewer units there are, and the best is kept. Where the
 units, every assignment is tried, and the imbalance is the least possible.
 """
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from truecost.core.digits import figure
 from truecost.core.factors import generator
-from truecost.errors import counted, first_five
-from truecost.protocol.grouping import Axis, Units
-from truecost.protocol.samples import Floats, Ints, Marks, Samples
+from truecost.protocol.grouping import Axis
+from truecost.protocol.samples import Floats, Ints, Marks
 
 TRIED = 100_000  # assignments: as many as this are tried one by one
 PAIRS = 4_000_000  # of units that are tried as swaps in a pass
@@ -106,20 +95,21 @@ def profiles_of(units: Ints, axes: tuple[Axis, ...]) -> Profiles:
 def deal_shares(
     profiles: Profiles, shares: Floats, seed: int, purpose: str, tried: int = TRIED
 ) -> Ints:
-    """The set of each unit, shape (units,).
+    """Assign units to sets so that the imbalance is small; returns the index of the set of each
+    unit, shape (units,).
 
     Parameters
     ----------
     profiles : Profiles
-        At least as many units as sets.
+        Number of samples of each cell in each unit; at least as many units as sets.
     shares : ndarray of float64, shape (sets,)
-        Share of the samples of each set; they sum to 1.
+        Wanted share of the samples of each set; the shares sum to 1.
     seed : int
-        It decides only in which order units of equal size are dealt.
+        Seed of the order in which units of equal size are assigned, its only effect.
     purpose : str
-        Purpose of the draw; draws of different purposes are independent.
+        Name of the random draw; draws with different names are independent.
     tried : int
-        Largest number of assignments for an exhaustive search.
+        Largest number of possible assignments for which all are tried. Default: 100,000.
     """
     from truecost.kernels.dealing import deal, improve, try_all
 
@@ -148,9 +138,25 @@ def deal_shares(
 
 
 def imbalance(profiles: Profiles, places: Ints, shares: Floats) -> float:
-    """The imbalance of an assignment; see the head of this module. NaN for one set.
+    """The imbalance of an assignment of units to sets.
 
-    `places`, shape (units,), is the set of each unit. Lower is better; 0 for a perfect split.
+    It is the mean over the axes (set sizes, classes, conditions) of the mean over the cells c of
+    the axis (its levels) of
+
+        1 / (F - 1)  sum_f (n_fc - s_f n_c)^2 / (s_f sum_u m_uc^2)
+
+    with F the number of sets, s_f the wanted share of set f, n_c the samples of cell c, n_fc those
+    of them in set f, and m_uc those in unit u. Range: from 0 up, lower is better. 0 is a perfect
+    split; 1 is the average of random assignments. NaN for a single set.
+
+    Parameters
+    ----------
+    profiles : Profiles
+        Number of samples of each cell in each unit.
+    places : ndarray of int64, shape (units,)
+        Index of the set of each unit.
+    shares : ndarray of float64, shape (sets,)
+        Wanted share of each set; the shares sum to 1.
     """
     off = profiles.placed(places, len(shares)) - shares[:, None] * profiles.totals
     squares = (off**2 / shares[:, None]).sum(axis=0)
@@ -162,7 +168,17 @@ def imbalance(profiles: Profiles, places: Ints, shares: Floats) -> float:
 
 @dataclass(frozen=True)
 class Part:
-    """One set of a split: the share of samples that it was to have, and what it has."""
+    """Size of one set of a split.
+
+    Attributes
+    ----------
+    name : str
+        Name of the set.
+    target : float
+        Wanted share of the samples, from 0 to 1.
+    samples, units : int
+        Numbers of samples and units that were assigned to the set.
+    """
 
     name: str
     target: float
@@ -172,22 +188,25 @@ class Part:
 
 @dataclass(frozen=True)
 class Level:
-    """How one level of an axis (a class, a level of a condition) is spread.
+    """Distribution of one class, or of one level of a condition, over the sets of a split.
 
     Attributes
     ----------
     axis, level : str
-        `samples` and `all` for the sizes of the sets.
+        Name of the axis (``label``, or the column of a condition) and of the level. The set sizes
+        have the axis ``samples`` and the level ``all``.
     counts : tuple of int
-        Its samples in each set.
+        Samples of the level in each set.
     units : int
-        Units that have any.
+        Number of units that contain a sample of the level.
     deviation : float
-        Largest `|n_f - s_f n|` over the sets f, in samples: how far a set is from its share.
+        Largest `|n_f - s_f n|` over the sets f, in samples: n samples have the level, n_f of them
+        are in set f, and s_f is the wanted share of set f.
     part : str
-        The set that is furthest from it.
+        Name of the set with the largest deviation.
     largest_unit : int
-        Most samples that one unit has. No deal of whole units promises less than that.
+        Largest number of samples of the level in a single unit. The deviation cannot be guaranteed
+        to be smaller than this number, because units are not divided.
     """
 
     axis: str
@@ -206,14 +225,20 @@ class Level:
 
 @dataclass(frozen=True)
 class Balance:
-    """How well one column of a split is spread.
+    """Result of the assignment of units to the sets of one column of a split: the size of each set,
+    and the deviation of each class and condition from its wanted share.
 
     Attributes
     ----------
+    parts : tuple of Part
+        Wanted and actual size of each set.
     levels : tuple of Level
-        By axis: the sizes, the classes, the conditions.
+        Deviation of each level of each axis. The axes are the set sizes, the classes and the
+        conditions, in this order.
     imbalance : float
-        0 for a perfect split, 1 for what random dealing gives on average.
+        Weighted squared deviation of all levels from their wanted shares (see
+        :func:`truecost.protocol.dealing.imbalance`). Range: from 0 up, lower is better; 0 is a
+        perfect split, 1 is the average of random assignments.
     """
 
     parts: tuple[Part, ...]
@@ -222,11 +247,11 @@ class Balance:
 
     @property
     def worst(self) -> Level:
-        """The level with the largest deviation in samples."""
+        """The level with the largest deviation from its share, in samples."""
         return max(self.levels, key=lambda level: level.deviation)
 
     def to_dict(self) -> dict[str, Any]:
-        """The form in which the plan of a split stores it."""
+        """The balance as a dictionary, in the form of the JSON file that is stored with a split."""
         total = sum(part.samples for part in self.parts)
         return {
             "imbalance": self.imbalance,
@@ -286,100 +311,3 @@ def balance_of(
         for f, (name, share) in enumerate(zip(names, shares, strict=True))
     )
     return Balance(parts, levels, imbalance(profiles, places, shares))
-
-
-@dataclass(frozen=True)
-class Note:
-    """Warning for the reader of a split: "advice" on a choice, or something odd about
-    the "data" (`kind`); `rule` is the id of its rule of `truecost.advice`, or empty.
-    """
-
-    rule: str
-    message: str
-    kind: str = "advice"
-
-    def to_dict(self) -> dict[str, str]:
-        """As it is stored."""
-        return {"rule": self.rule, "kind": self.kind, "message": self.message}
-
-
-def notes_on_units(
-    samples: Samples, units: Units, profiles: Profiles, first: Balance, odd: Sequence[str]
-) -> list[Note]:
-    """The notes on what is kept whole."""
-    found = [Note("", text, "data") for text in odd]
-    if not units.columns:
-        found.append(
-            Note(
-                "no-groups-named",
-                "no groups are named, so each sample is assigned on its own, and samples of one "
-                "speaker, session or recording may be on both sides: name the column, --map "
-                "group=COLUMN",
-            )
-        )
-    if units.chained:
-        found.append(Note("", units.joined, "data"))
-    largest = int(np.argmax(profiles.sizes))
-    share = profiles.sizes[largest] / len(samples)
-    most = max(part.target for part in first.parts)
-    if share > most:
-        found.append(
-            Note(
-                "too-few-units",
-                f"{units.noun} {units.title(largest)} has {figure(share, '%')} of the samples, "
-                f"more than the share of any set ({figure(most, '%')}): no split can be even",
-                "data",
-            )
-        )
-    return found
-
-
-def notes_on(column: str, balance: Balance, units: Units) -> list[Note]:
-    """The notes on how one column is spread."""
-    if column.startswith("inner_"):
-        return []  # what holds of the rest of a fold was said of the whole
-    sets = "folds" if column == "fold" else "sets"
-    lone: dict[str, list[str]] = {}
-    few: dict[str, list[str]] = {}
-    for level in balance.levels:
-        if level.units == 1:
-            lone.setdefault(level.axis, []).append(level.level)
-        elif not all(level.counts):
-            few.setdefault(level.axis, []).append(level.level)
-    alone = f"all in one {units.noun}, and so in one of the {sets} only; collect more"
-    lacking = f"not in every one of the {sets}, as too few have any; collect more"
-    if not units.columns:
-        alone = f"one sample only, and so in one of the {sets}; collect more"
-    return [
-        Note(
-            "missing-classes" if axis == "label" else "missing-conditions",
-            f"{axis} {first_five(levels)}: {said}",
-        )
-        for by_axis, said in ((lone, alone), (few, lacking))
-        for axis, levels in by_axis.items()
-    ]
-
-
-def deviation_sentence(column: str, balance: Balance, units: Units) -> str:
-    """The largest deviation of a column, in one sentence, and what one unit amounts to there."""
-    worst = balance.worst
-    if worst.deviation < 1:
-        return "every share is met to within one sample"
-    where = worst.part if column == "set" else f"{column} {worst.part}"
-    most = f"; one {units.noun} has up to {worst.largest_unit} of it" if units.columns else ""
-    of = counted(sum(worst.counts), "sample")
-    off = figure(worst.deviation)
-    return f"furthest from its share by {off} of {of}: {worst.title} in {where}{most}"
-
-
-def balance_sentences(balances: Mapping[str, Balance], units: Units) -> list[str]:
-    """The largest deviation of each column, and of all inner folds together; the imbalance."""
-    inner = {c: b for c, b in balances.items() if c.startswith("inner_")}
-    said = [
-        f"{c}: {deviation_sentence(c, b, units)}" for c, b in balances.items() if c not in inner
-    ]
-    if inner:
-        column = max(inner, key=lambda name: inner[name].worst.deviation)
-        said.append(f"inner folds: {deviation_sentence(column, inner[column], units)}")
-    worst = max(balance.imbalance for balance in balances.values())
-    return [*said, f"imbalance {figure(worst)} (dealt at random: 1 on average)"]

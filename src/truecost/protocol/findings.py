@@ -26,23 +26,27 @@ MOST_NAMED = 6  # sets that a message names
 
 @dataclass(frozen=True, eq=False)
 class Finding:
-    """One thing that was found.
+    """One leak, warning or note that a check of a split found.
 
     Attributes
     ----------
     rule : str
-        Id of its rule in `truecost list advice`.
+        Id of the rule in `truecost list advice`.
     kind : {"leak", "warning", "note"}
+        ``leak``: two sets share data, so results on this split are wrong; ``warning``: results are
+        less reliable than they look; ``note``: further information.
     message : str
-        What, how many, the first five with their places, and what to do.
+        Description of the finding: the number of cases, the first five with their files and lines,
+        and the recommended action.
     sets : tuple of str
-        The sets that it is about.
+        Names of the sets concerned.
     count : int
-        How many there are (groups, samples, classes: the message says which).
+        Number of cases. The message names what is counted: groups, samples or classes.
     examples : tuple of str
-        The first five, in the order of the rows, with the places of their rows.
+        First five cases, in the order of the rows, with their files and lines.
     rows : ndarray of int64
-        Every row that it is about, where it is about rows; not part of the JSON.
+        Indices of all samples concerned; empty if the finding is not about single samples. Not part
+        of the JSON output.
     """
 
     rule: str
@@ -54,14 +58,26 @@ class Finding:
     rows: Ints = field(default_factory=NO_ROWS.copy, repr=False)
 
     def to_dict(self) -> dict[str, Any]:
-        """Its form in JSON."""
+        """The finding as a dictionary with all attributes except ``rows``."""
         return {name: value for name, value in vars(self).items() if name != "rows"}
 
 
 @dataclass(frozen=True, eq=False)
 class SetSummary:
-    """One set in figures: its role ("train", "dev", "eval" or "fold"), its number of samples, of
-    groups by column, and of samples of each class.
+    """Sizes of one set of a split.
+
+    Attributes
+    ----------
+    name : str
+        Name of the set.
+    role : {"train", "dev", "eval", "fold"}
+        Use of the set, derived from its name.
+    samples : int
+        Number of samples.
+    groups : mapping of str to int
+        Number of different groups (speakers, sessions) in each group column.
+    classes : mapping of str to int
+        Number of samples of each class.
     """
 
     name: str
@@ -73,21 +89,26 @@ class SetSummary:
 
 @dataclass(frozen=True, eq=False)
 class Checked:
-    """A split that was checked.
+    """Result of the check of a split (:func:`truecost.protocol.check`).
 
     Attributes
     ----------
     sets : tuple of SetSummary
-        Train, dev and eval first, then folds in their order.
+        Sizes of each set: train, dev and eval first, then the folds.
     findings : tuple of Finding
-        Leaks first, then warnings, then notes.
-    looked_at, not_looked_at : tuple of str
-        Checks that were done, and checks that were not done, with the options that they need.
-    ids, set_of : ndarray of str
-        Ids of all rows, so that `ids[finding.rows]` names them; set of each row, empty if it has
-        none.
+        Problems that the check found: leaks first, then warnings, then notes.
+    looked_at : tuple of str
+        Names of the checks that were done.
+    not_looked_at : tuple of str
+        Names of the checks that were not done, each with the option that it needs.
+    signature : str
+        Settings of the check in one line, with the version of truecost.
+    ids : ndarray of str, shape (N,)
+        Ids of all samples; `ids[finding.rows]` are the samples of a finding.
+    set_of : ndarray of str, shape (N,)
+        Name of the set of each sample; empty if the sample is in no set.
     use : mapping of str to float
-        Share of each class in use; empty if it was not stated.
+        Expected share of each class in later use of the system; empty if it was not given.
     """
 
     sets: tuple[SetSummary, ...]
@@ -101,11 +122,13 @@ class Checked:
 
     @property
     def leaks(self) -> tuple[Finding, ...]:
-        """The findings that are leaks."""
+        """The findings of the kind ``leak``."""
         return tuple(finding for finding in self.findings if finding.kind == "leak")
 
     def to_dict(self) -> dict[str, Any]:
-        """The output of `truecost protocol check --json` without the inputs."""
+        """The check as a dictionary: the JSON output of `truecost protocol check`, without its list
+        of input files.
+        """
         return {
             "schema_version": 1,
             "sets": [vars(found) for found in self.sets],

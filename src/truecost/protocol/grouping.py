@@ -38,19 +38,23 @@ FARTHEST = 4.0  # deviations from the mean beyond which a number is no farther a
 
 @dataclass(frozen=True, eq=False)
 class Units:
-    """The units of samples.
+    """Units of a set of samples (statisticians: clusters): groups of related samples that a split
+    keeps together.
 
     Attributes
     ----------
     codes : ndarray of int64, shape (N,)
-        Unit of each sample: from 0, in the order of the smallest id of each, so that the order of
-        the rows means nothing.
-    columns, levels : tuple of str, tuple of int
-        Columns whose levels stay whole, and the number of levels of each.
+        Number of the unit of each sample, from 0. Units are numbered by their smallest sample id,
+        so the numbers do not depend on the order of the rows.
+    columns : tuple of str
+        Columns that connect samples: group columns, content and source.
+    levels : tuple of int
+        Number of different values of each of these columns.
     first : ndarray of int64, shape (units,)
-        Row of the smallest id of each unit.
+        Row of the sample with the smallest id of each unit.
     titles : ndarray of str, shape (N,)
-        Name of a sample's unit in messages: its level of the first column, or its id.
+        Name of the unit of each sample in messages: its value in the first group column, or its id
+        if there are no groups.
     """
 
     codes: Ints
@@ -88,7 +92,9 @@ class Units:
 
 
 def units_of(samples: Samples) -> Units:
-    """The units of samples: components of all group columns, and of `source` and `content`."""
+    """The units of samples: samples are in the same unit if they are connected by equal groups,
+    contents or sources, directly or through other samples.
+    """
     from truecost.kernels.points import unite
 
     columns, nodes, levels, base = [], [], [], 0
@@ -287,9 +293,18 @@ Column = Levels | Numbers
 
 
 def column_of(name: str, texts: Sequence[Any] | Texts) -> Column:
-    """A column of characteristics: numbers where all are and more than ten differ, else levels.
+    """A column of characteristics for :func:`truecost.protocol.predict`, from its texts.
 
-    `texts` are "" where missing; where all others are numbers, so are NA, NaN, null and none.
+    The result is a ``Numbers`` if all values are numbers and more than ten of them are different,
+    and a ``Levels`` (categories) otherwise. Texts such as 007 are categories.
+
+    Parameters
+    ----------
+    name : str
+        Name of the column.
+    texts : sequence of str
+        Value of each sample. "" is a missing value; in a column of numbers, also NA, NaN, null and
+        none.
     """
     column, numbers = _read([str(text) for text in texts])
     if numbers is not None:

@@ -1,5 +1,4 @@
-"""The results ledger: an append-only file that says how often an evaluation set was scored,
-and what the best of each measure was.
+"""The results ledger: an append-only file with every scoring of an evaluation set.
 
 Choosing by a figure of the evaluation data makes that figure optimistic (Ferrer et al. 2024,
 section 2.3: the golden rule). So every scoring leaves a line: what was scored (a hash of ids and
@@ -113,9 +112,22 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 @dataclass(frozen=True)
 class Ledger:
-    """The content of a file: its lines, where the chain is broken (`faults`), a last line that was
-    not written to its end (`torn`), and the sha256 of the last whole line, empty when there is
-    none.
+    """Content of a results ledger: a file that lists every scoring of an evaluation set.
+
+    Attributes
+    ----------
+    name : str
+        Path of the file, for messages.
+    lines : tuple of Line
+        Scorings, one for each line of the file.
+    faults : tuple of str
+        Descriptions of the lines that were changed or removed. The ledger detects them because each
+        line contains the hash of the line before.
+    torn : bytes
+        Incomplete last line, left by a program that was stopped while it wrote the line; empty if
+        there is none.
+    last : str
+        SHA-256 of the last complete line; empty if there is none.
     """
 
     name: str
@@ -125,19 +137,22 @@ class Ledger:
     last: str = ""
 
     def scorings(self, evaluation: str, upto: int | None = None) -> list[Line]:
-        """The scorings of an evaluation set; with `upto`, only the first lines of the ledger."""
+        """The scorings of the evaluation set with the hash ``evaluation``, in the order of the
+        file; with ``upto``, only those in the first ``upto`` lines of the ledger.
+        """
         lines = self.lines if upto is None else self.lines[:upto]
         return [line for line in lines if line.evaluation == evaluation]
 
 
 def read_ledger(path: str | Path) -> Ledger:
-    """The content of a ledger after the check of its chain; `faults` lists the lines at which the
-    chain is broken.
+    """Read a results ledger, and check that no line was changed or removed.
+
+    Changed and removed lines are not errors: ``Ledger.faults`` lists them.
 
     Raises
     ------
     InputError
-        When it cannot be read, or a line is none of a ledger.
+        If the file cannot be read, or a line is not the line of a ledger.
     """
     try:
         with opened(path) as file:
@@ -303,7 +318,9 @@ class EvaluationSet(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def evaluation_sets(ledger: Ledger) -> list[EvaluationSet]:
-    """The evaluation sets of a ledger in the order of their first lines."""
+    """A summary of each evaluation set of a ledger (number of scorings, systems, best values), in
+    the order of their first lines.
+    """
     found = dict.fromkeys(line.evaluation for line in ledger.lines)
     return [_set(ledger.scorings(evaluation)) for evaluation in found]
 

@@ -304,18 +304,20 @@ class CheckTable(PartialTable, frozen=True, kw_only=True):
 
 @dataclass(frozen=True)
 class SplitPlan:
-    """The plan of a split.
+    """Checked options of a split.
 
     Attributes
     ----------
     shares : mapping of str to float
-        Share of each set; empty for folds.
+        Share of the samples of each set; empty if the samples are split into folds.
     folds, inner : int
-        Numbers of folds and inner folds; 0 for none.
+        Number of folds, and of inner folds for each fold; 0 for none.
     held_out : float, optional
-        Share of the evaluation set that is held out of the folds.
+        Share of the samples in an evaluation set that belongs to no fold. Default: no such set.
+    seed : int
+        Seed of the assignment.
     strata : tuple of str
-        Conditions that are spread besides the classes.
+        Columns of conditions whose levels are distributed evenly, in addition to the classes.
     """
 
     shares: Mapping[str, float] = field(default_factory=dict)
@@ -327,14 +329,16 @@ class SplitPlan:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns that it writes."""
+        """Names of the columns that the split adds to the table: ``set``, ``fold``, ``inner_1``,
+        ...
+        """
         sets = ("set",) if self.shares or self.held_out is not None else ()
         inner = (f"inner_{k}" for k in range(1, self.folds + 1) if self.inner)
         return (*sets, *(("fold",) if self.folds else ()), *inner)
 
     @property
     def signature(self) -> tuple[str, ...]:
-        """Its part of the signature."""
+        """Settings of the plan, such as ``folds:5``, for the signature of the split."""
         sets = "+".join(f"{name}={share:g}" for name, share in self.shares.items())
         parts = {
             "sets": sets,
@@ -345,7 +349,7 @@ class SplitPlan:
         return tuple(f"{key}:{value}" for key, value in parts.items() if value)
 
     def to_dict(self) -> dict[str, Any]:
-        """Every option that is given."""
+        """The plan as a dictionary; options that were not given are left out."""
         found = {key: getattr(self, key) for key in ("shares", "folds", "inner", "held_out")}
         given = {key: value for key, value in found.items() if value}
         return {**given, "seed": self.seed, "strata": [*self.strata]}

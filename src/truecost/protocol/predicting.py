@@ -36,15 +36,28 @@ def shares(labels: Ints, weights: Floats, classes: int) -> Floats:
 def logistic(
     train: Floats, labels: Ints, weights: Floats, test: Floats, classes: int
 ) -> list[Floats]:
-    """Multinomial logistic regression with ridge: minimises mean -ln p(truth) + penalty/2 sum A^2.
+    """Multinomial logistic regression with a ridge penalty, fitted for several penalties.
 
-    `train` has the shape (N, features), `test` (M, features); at least two classes occur.
+    It minimises the weighted mean of -ln p(true class) over the training samples plus penalty / 2
+    times the sum of the squared coefficients.
+
+    Parameters
+    ----------
+    train, test : ndarray of float64, shapes (N, features) and (M, features)
+        Features of the training samples and of the samples to predict.
+    labels : ndarray of int64, shape (N,)
+        Index of the class of each training sample; at least two classes occur.
+    weights : ndarray of float64, shape (N,)
+        Weight of each training sample.
+    classes : int
+        Number of classes, including classes that do not occur in the training samples.
 
     Returns
     -------
     list of ndarray of float64, shape (M, classes)
-        Posteriors: the training shares, then by penalty from strong to weak; 0 for a class that is
-        not trained on.
+        Class probabilities of the test samples. The first array contains the class shares of the
+        training samples; the following arrays are the predictions of the models, from the strongest
+        penalty to the weakest. A class without training samples has the probability 0.
     """
     from scipy.optimize import minimize
     from threadpoolctl import threadpool_limits
@@ -79,13 +92,17 @@ def logistic(
 def boosting(
     train: Floats, labels: Ints, weights: Floats, test: Floats, classes: int
 ) -> list[Floats]:
-    """Boosted trees of scikit-learn (extra `learn`), which follow interactions; arguments of
-    `logistic`.
+    """Boosted trees of scikit-learn (extra `learn`), with several numbers of trees.
+
+    Unlike :func:`truecost.protocol.predicting.logistic`, the trees also model interactions between
+    features. The parameters are the same.
 
     Returns
     -------
     list of ndarray of float64, shape (M, classes)
-        Posteriors: the training shares, then by number of trees from few to many.
+        Class probabilities of the test samples. The first array contains the class shares of the
+        training samples; the following arrays are the predictions of the models, from few trees to
+        many. A class without training samples has the probability 0.
     """
     from threadpoolctl import threadpool_limits
 
@@ -125,15 +142,22 @@ WEIGHED = ("logistic",)  # these take several alike samples as one; leaves of tr
 
 @dataclass(frozen=True)
 class Predicting:
-    """Options of predictions; UsageError if a choice is impossible.
+    """Options of :func:`truecost.protocol.predict`.
 
     Attributes
     ----------
     model : {"logistic", "boosting"}
-        Multinomial logistic regression with ridge, or boosted trees (extra `learn`), which follow
-        interactions.
-    folds, seed : int
-        Folds of whole units, at least 2, and their seed, from 0 up.
+        ``logistic``: multinomial logistic regression with a ridge penalty; ``boosting``: boosted
+        trees, which also model interactions between columns (extra `learn`).
+    folds : int
+        Number of folds, at least 2. All samples of a unit are in the same fold.
+    seed : int
+        Seed of the assignment of units to folds, from 0 up.
+
+    Raises
+    ------
+    UsageError
+        If an option is out of its range.
     """
 
     model: str = "logistic"
@@ -145,20 +169,26 @@ class Predicting:
 
     @property
     def signature(self) -> str:
-        """For the signature of a result."""
+        """The options in one text, for the signature of a result: ``logistic:folds5:seed0``."""
         return f"{self.model}:folds{self.folds}:seed{self.seed}"
 
 
 @dataclass(frozen=True, eq=False)
 class Predictions:
-    """Predictions of a class.
+    """Cross-validated predictions of the class of each sample.
 
     Attributes
     ----------
     posteriors : ndarray of float64, shape (N, K)
-        At least 1 / (n + K), where n samples were trained on: what was not seen is not impossible.
+        Predicted probability of each of the K classes for each of the N samples. With n training
+        samples, values are raised to at least 1 / (n + K) before the row is scaled to sum to 1, so
+        that no class gets the probability 0.
     chosen : tuple of int
-        Chosen candidate of each fold; candidate 0 uses the class shares only.
+        Index of the model chosen in each fold: 0 predicts the class shares of the training samples
+        for every sample; higher indices are models with weaker regularisation (``logistic``) or
+        more trees (``boosting``).
+    problems : tuple of str
+        Warnings, such as a class that is missing from the training samples of a fold.
     """
 
     posteriors: Floats
@@ -175,26 +205,35 @@ def predict(
     weights: npt.ArrayLike | None = None,
     known: npt.ArrayLike | None = None,
 ) -> Predictions:
-    """Predict the class of each sample from those of other units.
+    """Predict the class of each sample from its characteristics, with a model that is trained on
+    other units.
+
+    The units are divided into folds. For each fold, a model is trained on the other folds, and its
+    regularisation is chosen by an inner cross-validation (Ferrer et al. 2024, section 2.3).
 
     Parameters
     ----------
     columns : sequence of Levels or Numbers
-        Characteristics. The rows are in an order that does not depend on that of a file.
+        Characteristics of the samples, made with :func:`truecost.protocol.grouping.column_of`. Sort
+        the rows by id: the order of the rows affects rounding errors.
     labels : array_like of int, shape (N,)
         Index of the class of each sample.
     units : array_like, shape (N,)
-        Unit of the samples; a unit is in one fold as a whole.
+        Unit (speaker, session) of each sample. All samples of a unit are in the same fold.
+    classes : sequence of str
+        Names of the classes.
+    how : Predicting, optional
+        Model, number of folds and seed. Default: ``Predicting()``.
     weights : array_like, shape (N,), optional
-        Of samples in training; 1 when left out.
+        Weight of each sample in the training. Default: 1.
     known : array_like of bool, shape (N,), optional
-        Samples with characteristics; the other samples get the class shares of the training
-        samples.
+        False for samples without characteristics. Their predictions are the class shares of the
+        training samples. Default: all samples have characteristics.
 
     Raises
     ------
     InputError
-        When there are fewer units than twice the folds.
+        If the number of units is less than twice the number of folds.
     """
     how = how or Predicting()
     found = np.asarray(labels, np.int64)

@@ -1,11 +1,7 @@
-"""`Samples`: one table of samples, with its mapped columns read and checked, and their features;
-`TrainingList`, a table from which training sets are drawn with replacement.
+"""`Samples`: one table of samples, with its mapped columns read and checked, and their features.
 
 A sample is what a system is trained or judged on: an utterance, a clip, a document. `group` names
 what samples share (a speaker, a session); several group columns are several such ways at once.
-
-A training set depends on the seed, its number and which groups the list has, not on the order of
-the list nor on how many sets are drawn (Ferrer et al. 2024, section 4.2).
 """
 
 import re
@@ -19,13 +15,10 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from truecost.core.factors import encode, generator
+from truecost.core.factors import encode
 from truecost.errors import InputError, UsageError, counted, first_five, near
-from truecost.formats import read, sha256
-from truecost.formats.publishing import publish
+from truecost.formats import read
 from truecost.formats.table import Table, filled, mapped_column, refuse_repeated
-from truecost.formats.tables import SEPARATORS
-from truecost.formats.writers import content_of
 from truecost.names import PROTOCOL_MAP_KEYS
 
 Texts = npt.NDArray[Any]  # of Python strings
@@ -36,22 +29,30 @@ Marks = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """A table of samples.
+    """Table of the samples of a data set: utterances, clips, documents.
 
     Attributes
     ----------
     table : Table
-        As it was read, with every column.
-    ids, labels, sets : ndarray of str, shape (N,)
-        Id, class, and set or fold of each sample; the last two are optional.
-    groups, conditions : mapping of str to ndarray of str, shape (N,)
-        By column; conditions are "" where empty.
+        Table with all columns of the file.
+    ids : ndarray of str, shape (N,)
+        Id of each sample; all ids are different.
+    labels : ndarray of str, shape (N,), optional
+        Class of each sample.
+    sets : ndarray of str, shape (N,), optional
+        Set or fold of each sample.
+    groups : mapping of str to ndarray of str, shape (N,)
+        Values of each group column. Samples of a group, such as a speaker, stay together in a
+        split.
+    conditions : mapping of str to ndarray of str, shape (N,)
+        Values of each column of conditions, such as noise or device; "" if a cell is empty.
     origins : ndarray of str, shape (N,), optional
-        Sample or recording that it was made from; its own id where that is empty.
+        Id of the sample or recording from which the sample was cut or made; its own id if the cell
+        is empty.
     contents : ndarray of str, shape (N,), optional
-        Content of each sample; copies have the same content.
+        Text or hash that identifies the content of each sample; copies have the same value.
     columns : mapping of str to str
-        Column of each key.
+        Column of the table for each key (``id``, ``label``, ``group``, ...).
     """
 
     table: Table
@@ -75,14 +76,26 @@ class Samples:
         ids: npt.ArrayLike | None = None,
         **others: npt.ArrayLike,
     ) -> "Samples":
-        """Samples from arrays, each of shape (N,): `groups` and `conditions` by column, `others`
-        `set`, `source` or `content`; ids are 1, 2, ... when left out.
+        """Samples from arrays; each array has one value for each of the N samples.
+
+        Parameters
+        ----------
+        labels : array_like, shape (N,), optional
+            Class of each sample.
+        groups, conditions : mapping of str to array_like, shape (N,), optional
+            Group columns and columns of conditions, by name.
+        ids : array_like, shape (N,), optional
+            Id of each sample. Default: 1, 2, 3, ...
+        **others : array_like, shape (N,)
+            ``set``, ``source`` or ``content`` of each sample; these arguments become the attributes
+            ``sets``, ``origins`` and ``contents``.
 
         Raises
         ------
-        UsageError, InputError
-            When anything else is given, or two columns have one name; when lengths differ, a value
-            is missing or an id repeats.
+        UsageError
+            If another argument is given, or two columns have the same name.
+        InputError
+            If the arrays differ in length, a value is missing, or two samples have the same id.
         """
         given = {"id": ids, "label": labels, **others}
         single = {key: np.asarray(v) for key, v in given.items() if v is not None}
@@ -111,24 +124,29 @@ def read_samples(
     need: Sequence[str] = (),
     input_format: str | None = None,
 ) -> Samples:
-    """Read a table of samples.
+    """Read the samples of a data set from a file.
 
     Parameters
     ----------
+    path : str
+        Path of the table.
     columns : mapping of str to str
-        Column for each of `PROTOCOL_MAP_KEYS`; columns named `id` and `label` need no mapping.
+        Column of the table for each of the keys ``id``, ``label``, ``group`` (`a+b` for several
+        columns), ``set``, ``source`` and ``content``. Default for ``id`` and ``label``: the columns
+        with these names.
     conditions : sequence of str
-        Columns of conditions.
+        Columns of conditions, such as noise or device.
     need : sequence of str
-        Keys without which it cannot go on.
+        Keys that must be present in addition to ``id``.
     input_format : str, optional
-        Format of the file. Default: by its ending.
+        Format of the file. Default: derived from the file extension.
 
     Raises
     ------
-    UsageError, InputError
-        When a key or column is not known, or one that is needed is not mapped; when the file
-        cannot be read, a cell is empty or an id repeats.
+    UsageError
+        If a key or column does not exist, or a needed key has no column.
+    InputError
+        If the file cannot be read, a cell is empty, or two samples have the same id.
     """
     return samples_of(read(path, input_format), columns, conditions, need)
 
@@ -139,7 +157,10 @@ def samples_of(
     conditions: Sequence[str] = (),
     need: Sequence[str] = (),
 ) -> Samples:
-    """The samples of a table that was read; see `read_samples`."""
+    """The samples of a table that was read with ``truecost.read``.
+
+    Parameters and errors are those of :func:`truecost.protocol.read_samples`.
+    """
     for key in columns:
         if key not in PROTOCOL_MAP_KEYS:
             raise UsageError(
@@ -188,12 +209,25 @@ _OF_SPLITS = re.compile(r"set|fold|inner_\d+")  # columns that `protocol split` 
 
 
 def features_of(samples: Samples, given: str) -> Floats:
-    """The features that an option names, (N, features); InputError with cells that hold no number.
+    """The features of the samples as an array, shape (N, features).
 
-    `given` are columns of the samples, separated by commas, `*` and `?` standing for anything but
-    what is no feature: mapped columns and those of a split (f* is not meant to be `fold`, which
-    would keep copies in several folds apart); or a file: a matrix in .npz or .npy whose rows are
-    those of the samples, or a table with their ids.
+    Parameters
+    ----------
+    samples : Samples
+    given : str
+        Names of columns, separated by commas, or the path of a file. In a name, ``*`` stands for
+        any characters and ``?`` for one character; such patterns skip the mapped columns (``id``,
+        ``label``, ...) and the columns that a split adds (``set``, ``fold``, ``inner_1``, ...). A
+        file is a table with the ids of the samples, or a .npz or .npy matrix with one row for each
+        sample, in the same order.
+
+    Raises
+    ------
+    UsageError
+        If a column does not exist, or a file does not identify the samples.
+    InputError
+        If a cell is empty or not a finite number, a file does not exist, or a sample has no
+        features.
     """
     if Path(given).is_file() or Path(given).is_dir():
         return _features_of_file(samples, given)
@@ -316,85 +350,3 @@ def equal_rows(values: Floats) -> Ints:
 def equal_texts(texts: Texts) -> Ints:
     """A code for each text that equal texts share."""
     return encode(texts)[1].astype(np.int64)
-
-
-@dataclass(frozen=True, eq=False)
-class TrainingList:
-    """A training list, all columns as text; groups of a column, or rows, are drawn whole."""
-
-    path: Path
-    table: Table
-    sha256: str
-    group: str
-
-    @property
-    def units(self) -> int:
-        """Number of groups, or of rows."""
-        return len(set(self._names()))
-
-    def _names(self) -> list[str]:
-        """The group of each row; a row is its own, however the list is ordered."""
-        if self.group:
-            return [str(g) for g in filled(self.table, self.group, "group").to_list()]
-        rows = ["\x1f".join("" if c is None else c for c in row) for row in self.table.frame.rows()]
-        seen: dict[str, int] = {}
-        names = []
-        for row in rows:  # rows that are equal are told apart by number
-            seen[row] = seen.get(row, 0) + 1
-            names.append(f"{row}\x1e{seen[row]:09d}")
-        return names
-
-    def counts(self, number: int, seed: int) -> Ints:
-        """How often each row of the list stands in a set, numbered from 1; int64 (rows,). As many
-        groups are drawn as there are.
-        """
-        groups, codes = np.unique(np.array(self._names()), return_inverse=True)
-        random = generator("truecost training set", str(seed), str(number))
-        drawn = np.bincount(random.integers(0, len(groups), len(groups)), minlength=len(groups))
-        return np.asarray(drawn[codes], np.int64)
-
-    def drawn(self, number: int, seed: int) -> bytes:
-        """The file of a set: header, columns and order of the list, all rows once more for each
-        further time that they were drawn, so that copies do not stand side by side.
-        """
-        counts = self.counts(number, seed)
-        passes = [np.flatnonzero(counts > k) for k in range(int(counts.max()))]
-        frame = self.table.frame[np.concatenate(passes)]
-        return content_of(Table(self.table.source, frame), str(self.path))
-
-
-def read_list(path: str, group: str | None = None) -> TrainingList:
-    """Read a training list, CSV or TSV with a header; the groups of a column are drawn whole."""
-    if Path(path).suffix.lower().lstrip(".") not in SEPARATORS:
-        raise UsageError(
-            f"{path}: training sets are drawn from a list in CSV or TSV with a header (.csv, .tsv)"
-        )
-    table = read(path)
-    if group is not None:
-        table.require(group, "group of [training]")
-    found = TrainingList(Path(path), table, sha256(path), group or "")
-    if found.units < 2:
-        raise UsageError(
-            f"{path}: {counted(found.units, 'group')} of {group}: sets are drawn from two or more"
-            if group
-            else f"{path}: one row only: sets are drawn from two or more"
-        )
-    return found
-
-
-def write_sets(found: TrainingList, numbers: range, seed: int, folder: Path) -> Mapping[int, Path]:
-    """Write the sets that are not there yet, and give the place of each."""
-    places = {}
-    for number in numbers:
-        place = folder / f"set-{number:02d}" / f"train{found.path.suffix.lower()}"
-        content = found.drawn(number, seed)
-        if not place.exists():
-            publish({place: content})
-        elif place.read_bytes() != content:
-            raise UsageError(
-                f"{place}: this training set was drawn from another list, group or seed than "
-                f"{found.path} with seed {seed} now gives: choose another --output, or put back "
-                f"what changed"
-            )
-        places[number] = place
-    return places

@@ -1,15 +1,12 @@
-"""Leaks between sets: shared groups, copies, and cuts of the same recording, found in the sound
-itself.
+"""Leaks between sets: shared groups, copies, and cuts of the same recording.
 
 A file's hash is that of its samples, so that another header, width or container of the same sound
 does not hide it; what is no uncompressed wav file is hashed byte by byte.
 
-A stretch is found by landmarks. A landmark is the largest |sample| within 5 ms on either side; its
-print says which of 32 pairs of samples around it is larger, on the sign and scale of the peak. So
-it does not depend on where a clip was cut, how loud it is, or which way round it is wired. Two
-recordings share a stretch when at least 8 landmarks with equal prints, all different, lie equally
-far apart in both. Where many samples are equal (silence in few bits) there are no landmarks.
-Noise, resampling and lossy codecs change the prints: docs/protocol-checks.md says how much.
+A shared stretch is found by landmarks (`Landmarks`). The bits of a print go by the sign and scale
+of the landmark, so it does not depend on where a clip was cut, how loud it is, or which way round
+it is wired. Where many samples are equal (silence in few bits) there are no landmarks. Noise,
+resampling and lossy codecs change the prints: docs/protocol-checks.md says how much.
 """
 
 import hashlib
@@ -240,7 +237,7 @@ def families(ids: Texts, origins: Texts) -> Ints:
 
 
 def sample_hash(path: str | Path) -> str:
-    """SHA-256 of the samples of a wav file, or of the bytes of any other file."""
+    """SHA-256 of the audio samples of a wav file, or of the bytes of any other file."""
     try:
         samples = read_wave(path)[0]
     except InputError:
@@ -256,8 +253,20 @@ def each(work: Callable[[S], T], given: Sequence[S], jobs: int | None = None) ->
 
 @dataclass(frozen=True, eq=False)
 class Landmarks:
-    """The landmarks of one recording: times in samples and prints, shape (landmarks,); samples a
-    second.
+    """Landmarks of one recording: loud moments, each with a fingerprint of the sound around it.
+
+    A landmark is a sample whose absolute value is the largest within 5 ms on either side. Two
+    recordings share a segment if they have landmarks with equal fingerprints at equal distances.
+
+    Attributes
+    ----------
+    times : ndarray of int64, shape (landmarks,)
+        Position of each landmark, in samples from the start.
+    prints : ndarray of int64, shape (landmarks,)
+        Fingerprint of each landmark: 32 bits, each of which compares two samples within 8 ms of the
+        landmark.
+    rate : int
+        Sampling rate in Hz.
     """
 
     times: Ints
@@ -266,12 +275,12 @@ class Landmarks:
 
     @staticmethod
     def of_file(path: str | Path) -> "Landmarks":
-        """Those of a wav file; InputError when it cannot be read."""
+        """The landmarks of a wav file. A file that cannot be read is an InputError."""
         return Landmarks.find(*read_wave(path))
 
     @staticmethod
     def find(samples: npt.ArrayLike, rate: int) -> "Landmarks":
-        """Those of samples at so many a second."""
+        """The landmarks of an audio signal, shape (samples,), sampled at ``rate`` Hz."""
         from scipy.ndimage import maximum_filter1d
 
         sound = np.asarray(samples, np.float64)
@@ -300,10 +309,23 @@ def _pairs(around: int) -> tuple[Ints, Ints]:
 
 
 def shared_stretches(recordings: Sequence[Landmarks], codes: Ints) -> dict[tuple[int, int], Any]:
-    """Pairs of recordings of different codes that share a stretch.
+    """Find pairs of recordings of different sets that share a segment of sound.
 
-    `codes` is the set of each recording, -1 for those that are left out. By pair, the first the
-    smaller: landmarks in step, and the seconds in each recording at which the first of them stands.
+    A pair is found if at least 8 landmarks with equal, mutually different fingerprints have the
+    same time offset between the recordings.
+
+    Parameters
+    ----------
+    recordings : sequence of Landmarks
+        Landmarks of each recording.
+    codes : ndarray of int64, shape (recordings,)
+        Number of the set of each recording; -1 for recordings that are ignored.
+
+    Returns
+    -------
+    dict of (int, int) to (int, float, float)
+        For each pair of indices, the smaller one first: the number of common landmarks, and the
+        position of the first of them in each recording, in seconds.
     """
     sizes = [len(r.times) for r in recordings]
     owner = np.repeat(np.arange(len(recordings)), sizes)

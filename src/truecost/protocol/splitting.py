@@ -27,10 +27,11 @@ from truecost.formats.publishing import publish
 from truecost.formats.table import Table
 from truecost.formats.writers import check_target, content_of, format_of
 from truecost.names import real
-from truecost.protocol import dealing
-from truecost.protocol.dealing import Balance, Note, Profiles
+from truecost.protocol import dealing, notes
+from truecost.protocol.dealing import Balance, Profiles
 from truecost.protocol.findings import Finding
 from truecost.protocol.grouping import Axis, Units, axes_of, odd_groups, people, units_of
+from truecost.protocol.notes import Note
 from truecost.protocol.options import SplitPlan, SplitTable, plan_of
 from truecost.protocol.samples import Marks, Samples, Texts
 from truecost.version import __version__
@@ -42,20 +43,23 @@ FORMATS = ("csv", "tsv", "parquet", "ndjson", "npz")  # those that have room for
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """A split of samples.
+    """Assignment of samples to sets or folds.
 
     Attributes
     ----------
+    samples : Samples
+        Samples that were split.
     plan : SplitPlan
-        What was asked for.
+        Options of the split.
     assignments : mapping of str to ndarray of str, shape (N,)
-        By column: `set`, `fold`, `inner_1`, ...; "" where a sample has no place in it.
+        Set or fold of each sample, for each new column (``set``, ``fold``, ``inner_1``, ...). The
+        value is "" if the sample is in no set of the column.
     balances : mapping of str to Balance
-        How well each column is spread.
+        Sizes and deviations from the wanted shares, for each new column.
     units : Units
-        Columns whose groups are kept whole.
+        Groups of samples that stay together.
     notes : tuple of Note
-        Warnings for the reader.
+        Warnings about the split.
     """
 
     samples: Samples
@@ -67,7 +71,7 @@ class Split:
 
     @property
     def signature(self) -> str:
-        """How the split was made, in one line."""
+        """Settings of the split in one line, with the version of truecost."""
         kept = "+".join(self.units.columns) or "none"
         label = ["label"] if self.samples.labels is not None else []
         strata = "+".join([*label, *self.plan.strata]) or "none"
@@ -76,7 +80,7 @@ class Split:
 
     @cached_property
     def table(self) -> Table:
-        """The table that was read, in its order, with a column for each assignment."""
+        """The table of the samples, in its original order, with the new columns."""
         table = self.samples.table
         added = [
             pl.Series(name, values, dtype=pl.String).replace("", None)
@@ -85,7 +89,9 @@ class Split:
         return replace(table, frame=table.frame.with_columns(added))
 
     def to_dict(self) -> dict[str, Any]:
-        """The plan that is stored with a split."""
+        """The split as a dictionary: the content of the JSON file that
+        :func:`truecost.protocol.write_split` writes, without the hashes of the files.
+        """
         return {
             "schema_version": 1,
             "signature": self.signature,
@@ -155,36 +161,44 @@ def split(
     seed: int = 0,
     strata: Sequence[str] | None = None,
 ) -> Split:
-    """Split samples into sets or folds.
+    """Split samples into sets or folds, so that related samples stay together.
 
-    A unit is a set of samples connected over the group columns, over copies (`content`) and over
-    what was made of one another (`source`); it lies in one set as a whole. Without any of these,
-    every sample is a unit. The classes, the levels of the conditions and the samples themselves are
-    spread as the shares say, as far as whole units allow: `truecost.protocol.dealing` gives the
-    objective. The same samples, in any order of rows, and the same seed give the same split.
+    Samples are related if they share a level of a group column, have the same content, or come from
+    the same source. Samples that are connected by such relations form a unit (statisticians:
+    cluster), and all samples of a unit are in the same set. Without groups, contents and sources,
+    each sample is a unit.
+
+    The set sizes, the classes and the levels of the conditions are brought as close to the wanted
+    shares as whole units allow (see :func:`truecost.protocol.dealing.imbalance`). The result does
+    not depend on the order of the rows.
 
     Parameters
     ----------
+    samples : Samples
     shares : mapping of str to float, optional
-        Share of each set; they sum to 1. Shares of the sets. Default: train 0.8, dev 0.1, eval 0.1.
+        Share of the samples of each set; the shares sum to 1. Default: train 0.8, dev 0.1, eval
+        0.1.
     folds : int, optional
-        Number of folds, at least 2, in place of sets.
+        Number of folds, at least 2, instead of sets.
     inner : int, optional
-        Number of inner folds of the training samples of each outer fold.
+        Number of inner folds. For each fold, the samples of all other folds are divided into inner
+        folds. Default: no inner folds.
     held_out : float, optional
-        Share of an evaluation set that is held out before the rest is divided into folds.
+        Share of the samples in an evaluation set; only the other samples are divided into folds.
+        Default: no such set.
     seed : int
-        From 0 up; it decides among units of equal size only.
+        Seed, from 0 up. It only changes the order in which units of equal size are assigned.
     strata : sequence of str, optional
-        Conditions that are spread too; all of `samples` when left out.
+        Columns of conditions whose levels are distributed evenly. Default: all conditions of the
+        samples.
 
     Raises
     ------
     UsageError
-        When the plan is none: shares that do not sum to 1, less than 2 folds, and so on; when a
-        condition is not known, or the table has a column that is to be written.
+        If the options are invalid (shares that do not sum to 1, fewer than 2 folds), a condition
+        does not exist, or the table already has one of the new columns.
     InputError
-        When there are fewer units than sets, or every label is another one.
+        If there are fewer units than sets, or each sample has a class of its own.
 
     Examples
     --------
@@ -213,15 +227,15 @@ def split(
     if plan.folds:
         _deal_folds(work, plan, everyone)
     first = next(iter(work.balances.values()))
-    notes = (
-        *dealing.notes_on_units(samples, units, work.profiles, first, odd_groups(samples)),
+    said = (
+        *notes.notes_on_units(samples, units, work.profiles, first, odd_groups(samples)),
         *(
             note
             for column, found in work.balances.items()
-            for note in dealing.notes_on(column, found, units)
+            for note in notes.notes_on(column, found, units)
         ),
     )
-    return Split(samples, plan, work.assignments, work.balances, units, notes)
+    return Split(samples, plan, work.assignments, work.balances, units, said)
 
 
 def _deal_folds(work: _Work, plan: SplitPlan, everyone: Marks) -> None:
@@ -280,23 +294,28 @@ def check_split_target(
 def write_split(
     split: Split, path: str, output_format: str | None = None, *, force: bool = False
 ) -> None:
-    """Write a split and its plan: every column of the table that was read, in the same order of
-    rows, and those of the split.
+    """Write the table of a split, and its plan as JSON.
+
+    The table has the rows and columns of the input table, plus the new columns.
 
     Parameters
     ----------
+    split : Split
     path : str
-        File of the table; an ending .gz compresses. The plan is written to this name with .json
-        behind it.
-    output_format : str, optional
-        csv, tsv, parquet, ndjson or npz; from the path's ending when left out.
+        Path of the table; a path that ends in .gz is compressed. The plan is written to the same
+        path with .json added.
+    output_format : {"csv", "tsv", "parquet", "ndjson", "npz"}, optional
+        Format of the table. Default: derived from the file extension.
     force : bool
-        Replace what is there.
+        Replace existing files. Default: an existing file is an error.
 
     Raises
     ------
-    UsageError, InputError
-        See `check_split_target`; when the format cannot hold a value, or a file cannot be written.
+    UsageError
+        If the format is not possible, the path is a folder or the input file, or a file exists
+        already.
+    InputError
+        If the format cannot store a value, or a file cannot be written.
     """
     source = split.samples.table.source
     check_split_target(path, output_format, (source,), force=force)
@@ -318,14 +337,21 @@ def plan_text(split: Split, written: tuple[str, bytes] | None = None) -> str:
 
 
 def changed(path: str) -> tuple[Finding | None, str]:
-    """Whether a file is still the split that was written, by the plan PATH.json that lies beside
-    it: a warning when its hash is another one, and the signature of the plan, empty where there is
-    none.
+    """Check whether a split file was changed after :func:`truecost.protocol.write_split` wrote it.
+
+    The hash of the file is compared with the hash in its plan, the file PATH.json.
+
+    Returns
+    -------
+    finding : Finding or None
+        Warning if the file was changed.
+    signature : str
+        Signature of the split; empty if there is no plan.
 
     Raises
     ------
     InputError
-        When the plan cannot be read.
+        If the plan cannot be read.
     """
     beside = Path(plan_path(path))
     if not beside.is_file() or not Path(path).is_file():

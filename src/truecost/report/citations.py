@@ -33,24 +33,25 @@ def authors(source: str) -> str:
 
 
 def bibtex(measures: Sequence[str] = (), signatures: Sequence[str] = ()) -> str:
-    """The BibTeX entries of the sources of some measures, and of truecost.
+    """The BibTeX entries of truecost and of the papers that define measures, intervals and
+    calibrations.
 
     Parameters
     ----------
     measures : sequence of str
-        Names, with or without a parameter; all papers when there are none.
+        Names of measures, with or without a parameter. Default: the entries of all papers.
     signatures : sequence of str
-        Signatures of rows: their intervals and calibrations are cited too.
+        Signatures of result rows. The methods of their intervals and calibrations are cited too.
 
     Returns
     -------
     str
-        BibTeX, entries separated by an empty line.
+        BibTeX entries, separated by empty lines.
 
     Raises
     ------
     UsageError
-        When a measure is not known.
+        If a measure does not exist.
 
     Examples
     --------

@@ -46,22 +46,23 @@ MOST_LINES, LEAST_LINES = 420, 12  # of all items together, and of each
 
 @dataclass(frozen=True, eq=False)
 class Units:
-    """The units of one system, each measured alone.
+    """Values of one measure of one system for each of N units (speakers, recordings, documents).
 
     Attributes
     ----------
     row : Row
-        The measure on all of them together.
+        Result row of the measure for all units together.
     factor : str
-        What they are: `speaker`; what the items are, where each is a unit of its own.
+        Name of a unit, such as speaker; if each item is a unit, the name of an item.
     names : tuple of str
-        In their order; numbers by size.
+        Names of the units, sorted (by number, if all names are numbers).
     values : ndarray of float64, shape (N,)
-        The measure of each alone; NaN where undefined.
+        Value of the measure for each unit; NaN if undefined.
     amounts : ndarray of float64, shape (N,)
-        How much reference each has, for the sizes of marks.
+        Amount of reference data of each unit, such as number of words or seconds of speech.
     sums : polars.DataFrame, N rows
-        What the measure divides, as `part.statistic`, and `items in it`.
+        Counts from which the measure is computed, in columns named `part.statistic`, and the number
+        of items in the column `items in it`.
     """
 
     row: Row
@@ -81,7 +82,7 @@ class Units:
 
     @cached_property
     def sizes(self) -> tuple[str, ...]:
-        """How much reference each has in words, with the number of items."""
+        """Amount of reference data and number of items of each unit, as text."""
         alone = self.factor == self.row.item
         items = ("" if alone else counted(n, self.row.item) for n in self.sums["items in it"])
         said = (size_words(self._measure, counts) for counts in self._counts)
@@ -89,12 +90,12 @@ class Units:
 
     @cached_property
     def areas(self) -> Floats:
-        """How large the mark of each is: by its share of the largest amount of reference."""
+        """Area of the dot of each unit in pictures, proportional to `amounts`."""
         return AREA * self.amounts / (self.amounts.max(initial=0.0) or 1.0)
 
     @cached_property
     def errors(self) -> tuple[str, ...]:
-        """The errors of each kind of each item, in words."""
+        """Numbers of errors of each unit by kind of error, as text."""
         return tuple(error_words(self._measure, counts) for counts in self._counts)
 
     @cached_property
@@ -106,7 +107,13 @@ class Units:
         return counts_of(self.sums, self._measure)
 
     def take(self, rows: Sequence[int]) -> "Units":
-        """Some of the units, in this order."""
+        """Selected units, in the given order.
+
+        Parameters
+        ----------
+        rows : sequence of int
+            Positions of the units.
+        """
         return replace(
             self,
             names=tuple(self.names[k] for k in rows),
@@ -117,14 +124,14 @@ class Units:
 
 
 def units_of(items: Any, row: Row) -> Units:
-    """The units of a row, each measured alone.
+    """Compute the measure of a result row for each unit (speaker, recording, document) alone.
 
     Parameters
     ----------
     items : polars.DataFrame or Items
         Content of `items.parquet`, or the counted items of the system.
     row : Row
-        A value on the whole data; for several collections, on one of them.
+        Result row of the whole data of one system (and one collection, if there are several).
 
     Returns
     -------
@@ -133,7 +140,7 @@ def units_of(items: Any, row: Row) -> Units:
     Raises
     ------
     UsageError
-        When the measure is not known, or items without its statistics are given.
+        If the measure is unknown, or the items do not contain its counts.
 
     Examples
     --------

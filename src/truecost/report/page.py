@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from markupsafe import Markup, escape
 
 from truecost.core.digits import counted, figure
 from truecost.core.results import Row
@@ -28,7 +29,7 @@ from truecost.pictures.svg import inline
 from truecost.pictures.tables import Table, of_values, without_empty_columns
 from truecost.report.citations import authors, bibtex
 from truecost.report.items import widths
-from truecost.report.section import Section
+from truecost.report.section import Section, joined
 from truecost.report.story import LEFT_OUT, Story
 from truecost.report.verdict import Verdict, headline, verdict
 from truecost.report.words import (
@@ -58,12 +59,15 @@ EXPLAINED = {  # words of signatures that say too little alone
     "prequential": "prequential (annotations that count before adaptation)",
     "empty": "empty (misses added for a batch without targets)",
     "last": "last (handling of a short last batch)",
-    "tolerance": "tolerance (error that costs as much as an annotation)",
 }
 WIDE, CURVES, HALF, SMALL = 960.0, 800.0, 560.0, 344.0  # pixels: alone, one of two, on a phone
 SHOWN_ROWS, MOST_ROWS_OPEN = 12, 16  # of a picture; more are folded
 KEPT = "\n\t\N{FIRST STRONG ISOLATE}\N{POP DIRECTIONAL ISOLATE}"  # of what is hidden: our own
 MOST = 12  # pictures of a section in all
+OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
+UNIT = re.compile(r"(?<=[\d\]]) (?=(?:pp|GB|s)\b|%)")  # spaces at which no line ends
+BEFORE = re.compile(r"(?<=[\d%p]) (?=\[[-+\N{MINUS SIGN}]?\d[^\[\]]*\])")
+WITHIN = re.compile(r"(\[[-+\N{MINUS SIGN}]?[\d.e+%-]+,) (?=[^\[\]]*\])")
 
 
 def render(
@@ -124,15 +128,16 @@ def _html(sections: Sequence[Section], systems: Sequence[str] = (), **fields: An
     sliders = next((s.sliders for s in sections if s.sliders is not None), None)
     cases = [case for section in sections for case in section.cases]
     style, script = f"{sheet()}\n{_part('page.css')}{widths(cases)}", _part("live.js")
-    switched = systems[:SYSTEMS] if len(systems) > 1 else ()
+    drawn = {name for s in sections for picture in s.pictures for name in picture.series}
+    switched = [(k, name) for k, name in enumerate(systems) if name in drawn]
     page = _template().render(
         style=style,
         script=script,
         policy=_policy(style, script),
         numbers=_json({"sliders": sliders, "normal": NORMAL, "rates": PROBIT_TICKS}),
         sliders=sliders,
-        switches=switched if any(s.pictures for s in sections) else (),
-        more_systems=systems[SYSTEMS:],
+        switches=[one for one in switched if one[0] < SYSTEMS] if len(switched) > 1 else (),
+        more_systems=[name for k, name in switched if k >= SYSTEMS],
         sections=[(f"s{k}", s, _shown(s, f"p{k}", systems)) for k, s in enumerate(sections)],
         **fields,
     )
@@ -198,15 +203,22 @@ def _template() -> Any:
 
     source = (files("truecost.report") / "page.html.j2").read_text(encoding="utf-8")
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    environment.filters["whole"] = unbroken_intervals
-    environment.filters["short_name"] = lambda name: cut(name, 160)
+    environment.filters["whole"] = unbroken
+    environment.filters["short_name"] = lambda name: cut(name, 200)
     return environment.from_string(source)
 
 
+def unbroken(text: str) -> Any:
+    """Text for the page: no line of it ends inside a figure, nor inside the name of an option."""
+    return Markup(
+        OPTION.sub(r'<span class="nb">\g<0></span>', str(escape(unbroken_intervals(text))))
+    )
+
+
 def unbroken_intervals(text: str) -> str:
-    """Text in which no line ends inside the brackets of an interval."""
-    text = re.sub(r"(?<=[\d\]]) pp\b", "\N{NO-BREAK SPACE}pp", text)
-    return re.sub(r"(\[-?[\d.e+%-]+,) (?=[^\[\]]*\])", "\\1\N{NO-BREAK SPACE}", text)
+    """Text in which no line ends inside an interval, nor before it, nor before a unit."""
+    text = BEFORE.sub("\N{NO-BREAK SPACE}", UNIT.sub("\N{NO-BREAK SPACE}", text))
+    return WITHIN.sub("\\1\N{NO-BREAK SPACE}", text)
 
 
 def _shown(section: Section, key: str, order: Sequence[str]) -> list[dict[str, Any]]:
@@ -218,7 +230,10 @@ def _shown(section: Section, key: str, order: Sequence[str]) -> list[dict[str, A
         first = picture.first(SHOWN_ROWS) if many else picture
         svg = _both(first, name, order, alone=alone)
         whole = _both(picture, f"{name}w", order, alone=alone) if many else ""
-        found.append({"picture": picture, "key": name, "svg": svg, "whole": whole})
+        data = f"{joined(section.title, picture.title)}: data"
+        rows = len(picture.y.names) - len(picture.y.heads)
+        own = {"picture": picture, "key": name, "svg": svg, "whole": whole}
+        found.append({**own, "rows": rows, "data": data})
     return found
 
 
@@ -295,7 +310,7 @@ def _conventions(story: Story) -> dict[str, str]:
     for row in story.whole if story.page.conventions else []:
         choices, _, _ = row.signature.partition("|resample:")
         for name, colon, said in (text.partition(":") for text in choices.split("|")[1:]):
-            if colon and name not in {*story.result.versions, *APPLIED, *RESAMPLED}:
+            if colon and name not in {"truecost", *story.result.versions, *APPLIED, *RESAMPLED}:
                 own = row.dims["system"], row.label
                 found.setdefault(name, {}).setdefault(said, {})[own] = None
     systems = {*story.systems}

@@ -7,7 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from truecost.core.results import Row, Standing
+from truecost.core.results import Row
+from truecost.core.standing import Standing
 from truecost.errors import UsageError
 from truecost.formats.publishing import publish
 from truecost.names import STANDARD_INPUT

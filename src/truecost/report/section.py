@@ -38,24 +38,24 @@ class Group:
 
 @dataclass(frozen=True, eq=False)
 class Sliders:
-    """The data of the sliders of threshold and prior: exact rates at every step.
+    """The data of the threshold and prior sliders: exact rates at each step.
 
     Attributes
     ----------
     start : int
-        The step at which the slider of the threshold stands at first.
+        Initial step of the threshold slider.
     prior : float
-        Where that of the prior stands.
+        Initial value of the prior slider.
     miss, fa : float
-        What the errors cost.
+        Cost of a miss, and of a false alarm.
     bayes : bool
         Whether scores are log-likelihood ratios: then the threshold follows the prior.
     thresholds : list of float
-        The steps.
+        Threshold at each step.
     per_hour : float
         False alarms an hour where every nontarget is accepted; 0 where the hours are not known.
     systems : list of dict
-        `system`, and its rates at the steps, `miss` and `fa`: of those that have a colour.
+        Rates of each system that has a colour: `system`, and at each step `miss` and `fa`.
     """
 
     start: int

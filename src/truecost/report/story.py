@@ -62,46 +62,52 @@ class Reading:
 
 @dataclass(frozen=True, kw_only=True)
 class Page:
-    """The page of a task; parts that are left out are as for all tasks.
+    """The page of a task. Parts that are not given are those of every task.
 
     Attributes
     ----------
     sections : tuple of callable
-        In the order of the page: from a `Story` to a `Section`; None, or an empty one, is left out.
+        Functions that each return a `Section` from a `Story`, in the order of the page; None, or an
+        empty section, is not shown.
     main : callable, optional
-        Label of the measure that the verdict speaks of; the first one when left out.
+        Function that returns the label of the main measure of the verdict. Default: the first
+        measure.
     titles : callable, optional
-        Title and heading; None where systems are named there.
+        Function that returns title and heading; None for a heading that names systems.
     headline : callable, optional
-        The verdict in one sentence, where no system is ranked; that of all tasks where it is empty.
+        Function that returns the verdict in one sentence, where no system is ranked; an empty one
+        stands for that of every task.
     lead : callable, optional
-        What the figures of the verdict are, from the story and the first of them.
+        Function that returns the introduction to the figures of the verdict, from the story and the
+        first of these rows.
     verdict : callable, optional
-        Groups of lines below the gates.
+        Function that returns groups of lines below the gates.
     line : callable, optional
-        The line of a value in the verdict.
+        Function that returns the line of a value in the verdict.
     remarks : callable, optional
-        What of the remarks of a result stands in no other place.
+        Function that returns the remarks of the result that no other part of the page shows.
     problems : callable, optional
-        The warnings, where sections show some of them.
+        Function that returns the warnings of the list, without those that sections show.
     rows : callable
-        All rows, in the order in which systems are shown.
+        Function that returns all rows, in the order in which systems are shown.
     newest : callable
-        Of rows of several versions of a system those that the verdict speaks of.
+        Function that returns the rows that the verdict is about: of several versions of a system,
+        say, only the newest.
     judged : callable
-        Whether a row is of a system that is judged.
+        Function that returns whether a row is of a system that is judged.
     drawn : callable, optional
-        Labels of the measures whose differences are drawn; all when left out.
+        Function that returns the labels of the measures whose differences are drawn. Default: all.
     named : tuple of str
-        Dims that the names of systems say already, in pictures of differences.
+        Dimensions that names of systems already contain, left out in pictures of differences.
     resampled : callable
-        What was resampled, by a row; empty where its units tell.
+        Function that returns a text about what was resampled, from a row; empty where the units of
+        the row are enough.
     conventions : bool
-        Whether the choices in signatures are listed.
+        Whether the page lists the choices in signatures.
     curves : callable
-        What curves.parquet holds of an outcome.
+        Function that returns the content of curves.parquet, from an outcome.
     items : callable
-        What items.parquet holds of an outcome.
+        Function that returns the content of items.parquet, from an outcome.
     """
 
     sections: "tuple[Callable[[Story], Section | None], ...]"

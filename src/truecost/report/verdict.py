@@ -4,19 +4,18 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from truecost.core.digits import counted, figures, percent, shown_naive, shown_value
+from truecost.core.digits import counted, figures, shown_naive, shown_value
 from truecost.core.flags import assumed, hours_of
-from truecost.core.results import Row, verdict_of
-from truecost.errors import plural
-from truecost.gates import Gate
+from truecost.core.results import Row, verdict_of, verdict_word
 from truecost.gates import Verdict as Gated
-from truecost.gates.checking import needed
+from truecost.gates.needing import more_units
 from truecost.pictures.rows import WEAK, figures_of
 from truecost.report.section import Group, Line
 from truecost.report.story import Part, Story, goodness, mean_rows, part_of
 from truecost.report.words import (
     against_naive,
     at_best,
+    brackets,
     caveats,
     counts,
     isolated,
@@ -28,7 +27,6 @@ from truecost.report.words import (
 )
 
 MOST = 14  # lines; of more none
-MOST_NEEDED = 100  # times the units of the data; nobody collects more
 FEW = 3  # gates that all passed stand open up to so many
 MOST_CHIP = 16  # letters of a name on a chip
 MOST_NAMES = 4  # in a sentence
@@ -37,7 +35,7 @@ NAIVE = {
     "worse": "worse than naive",
     "same": "same as naive",
     "inconclusive": "inconclusive",
-    "best": "at best",
+    "best": "not judged",
     "": "",
 }
 BEST = (
@@ -201,9 +199,9 @@ def _against(story: Story, row: Row, ratio: Row | None) -> str:
     if said == "same":
         return f"{system} and {other} are the same by {story.called}."
     if said == "inconclusive":
-        return (
-            f"{system} and {other} are not distinguishable by {story.called}.{_units_needed(row)}"
-        )
+        more = more_units(row)
+        then = f" {more}." if more else ""
+        return f"{system} and {other} are not distinguishable by {story.called}.{then}"
     own, beside = (
         next((r for r in story.whole if r.dims == dims and r.label == row.label), None)
         for dims in (row.dims, {**row.dims, "system": row.baseline})
@@ -219,16 +217,6 @@ def _against(story: Story, row: Row, ratio: Row | None) -> str:
         return f"{system} is {said} than {other} by {story.called}: {value(row)}."
     against = f"{_figures(story, own)} against {shown_value(beside, beside.value)}"
     return f"{system} is {said} than {other}: {against}."
-
-
-def _units_needed(row: Row) -> str:
-    """How many more units would decide with 80 % power, if the difference stayed as it is."""
-    wanted = needed(Gate(measure=row.measure, max_upper=0.0), row).if_value
-    if wanted is None or wanted > MOST_NEEDED * row.n_units:
-        return ""
-    units = plural(row.factors[0] if row.factors else "unit")
-    more = wanted - row.n_units
-    return f" About {more:,} more {units} would show a difference as large as this one."
 
 
 def _at_the_top(story: Story, rows: Sequence[Row]) -> str:
@@ -277,7 +265,7 @@ def lead_of(story: Story, row: Row, more: str = "", *, decided: bool = False) ->
         naive = shown_naive(next(iter(references.values())))
         what = story.page.naive.output(story.main)
         said += f"{naive} is the naive baseline: {what}{shortest(row)}. "
-    return f"{said}{more}In brackets the {percent(row.level)} interval."
+    return f"{said}{more}{brackets(story.values, row.level)}"
 
 
 def _gates(gates: Sequence[Gated]) -> Group:
@@ -362,7 +350,7 @@ def line_of(row: Row, text: str = "", more: str = "") -> Line:
 
 def difference_line(row: Row, ratio: Row | None) -> Line:
     """The verdict on two systems: how they differ."""
-    said = verdict_of(row)
+    said = verdict_word(row)
     chip = (
         f"{said} than {_short(row.baseline or '')}"
         if said in ("better", "worse")

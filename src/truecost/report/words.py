@@ -7,10 +7,10 @@ from functools import cache
 from typing import Literal
 from unicodedata import bidirectional
 
-from truecost.core.digits import amount, counted, figures, shown_value, units_shown
+from truecost.core.digits import amount, counted, figures, percent, shown_value, units_shown
 from truecost.core.flags import FLAGS, telling
 from truecost.core.measure import Measure
-from truecost.core.results import Row
+from truecost.core.results import Row, lacks_interval
 from truecost.errors import UsageError, visible
 from truecost.report.sums import clock, error_words
 from truecost.tasks.measures import find_of_any_task
@@ -119,7 +119,14 @@ def value(row: Row) -> str:
     if row.value is None:
         return row.reason or "undefined"
     shown, ends = figures(row)
-    return f"{shown} {ends or row.reason or ''}".strip()
+    return f"{shown} {ends or (f'({row.reason})' if row.reason else '')}".strip()
+
+
+def brackets(rows: Sequence[Row], level: float) -> str:
+    """Text of the brackets behind the values of a page."""
+    if rows and all(map(lacks_interval, rows)):
+        return "The values have no intervals."
+    return f"In brackets the {percent(level)} interval."
 
 
 def units_of(row: Row) -> str:
@@ -194,7 +201,7 @@ def searched_of(row: Row) -> str:
 def caveats(row: Row) -> str:
     """The warnings to read before trusting a value."""
     found = [FLAGS[flag].caveat for flag in telling(row.flags) if flag in FLAGS]
-    return ", ".join(filter(None, found))
+    return "; ".join(filter(None, found))
 
 
 def rule_words(rule: str, by: str) -> str:

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 from truecost.lazy import attach
 
 if TYPE_CHECKING:
-    from truecost.resources.measures import Load as Load
-    from truecost.resources.measures import load_of as load_of
-    from truecost.resources.measures import rows_of as rows_of
+    from truecost.resources.loads import Load as Load
+    from truecost.resources.loads import load_of as load_of
+    from truecost.resources.loads import rows_of as rows_of
     from truecost.resources.recording import record as record
     from truecost.resources.records import Machine as Machine
     from truecost.resources.records import Resources as Resources

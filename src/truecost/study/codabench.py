@@ -61,23 +61,33 @@ BESIDE = ("metadata", "metadata.yaml", "__MACOSX", "Thumbs.db", "desktop.ini")
 def codabench(
     study: Study, source: str, target: str, progress: Callable[[str, int, int], None] | None = None
 ) -> Outcome:
-    """Score the submission of a Codabench input folder and write what Codabench reads.
+    """Score a submission to a Codabench challenge, and write the files that Codabench expects.
 
     Parameters
     ----------
     study : Study
-        Other settings; they replace those of `ref/study.toml`.
-    source, target : str
-        Folders INPUT and OUTPUT.
+        Settings of the evaluation. They replace the settings of `ref/study.toml` in the input
+        folder.
+    source : str
+        Path of the input folder, with the key in `ref` and the submission in `res`.
+    target : str
+        Path of the output folder. `scores.json` contains values and interval ends;
+        `detailed_results.html` is the report.
     progress : callable, optional
-        As for `run`.
+        Function that is called with the progress (see :func:`truecost.study.ranking.rank`).
+
+    Returns
+    -------
+    Outcome
+        Result of the evaluation.
 
     Raises
     ------
     InputError
-        When the folders do not hold one key and one submission, or as `run` says.
+        If the input folder does not contain exactly one key and one submission, or a file cannot be
+        read or scored.
     UsageError
-        As `run` says.
+        If the settings contradict each other or the data.
     """
     reference, handed_in = Path(source) / "ref", Path(source) / "res"
     for folder, what in ((reference, "the key"), (handed_in, "the submission")):

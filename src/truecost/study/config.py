@@ -62,59 +62,67 @@ Table = TypeVar("Table", bound=PartialTable)
 class Study(
     msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
 ):
-    """The systems, application, measures and settings of a study.
+    """A study: all systems, data files, costs, measures and settings of an evaluation, as in a
+    `study.toml` file.
+
+    Each attribute is a key or a table of the file. A table that is missing in the file has default
+    values.
 
     Attributes
     ----------
     task : str, optional
-        Task of the systems, by name. Default: trials.
+        Name of the task, such as ``transcripts``. Default: ``trials``.
     measures : tuple of str
-        `NAME` or `NAME:PARAMETER`; those that suit the score type, or the task, when left out.
+        Measures to compute, `NAME` or `NAME:PARAMETER`. Default: the usual measures of the task or
+        of the score type.
     also : tuple of str
-        Further metrics, not used for ranks and gates.
+        Additional metrics, such as ``f1``, that are reported but not used for ranks and gates.
     baseline : str, optional
-        The system that all others are compared with, trial by trial.
+        Name of the system that all other systems are compared with. Default: no comparison.
     data : DataTable
-        Meaning of the data files.
+        Type, columns and files of the data.
     systems : dict of str to SystemTable
-        The systems, by name.
+        Systems to evaluate, by name.
     collections : dict of str to DataTable
-        Test collections (matched and mismatched, say), by name, with what differs from `data`; a
-        system names its file for each under `files`.
+        Test collections, by name, with the settings in which each differs from ``data``. Each
+        system has a file for each collection.
     application : ApplicationTable
-        Costs and priors.
+        Costs of errors and priors of classes.
     applications : dict of str to ApplicationTable
-        Several applications by name, in place of `application`.
+        Several applications, by name, instead of ``application``.
     prices : Prices
         Prices of errors, people, computing and waiting.
     interval : IntervalTable
-        How intervals are made.
+        Settings of the confidence intervals.
     engine : EngineTable
-        Engine that counts the files; the values do not depend on it.
+        Place where large files are counted: one process, several processes, or Ray. It does not
+        change the results.
     subsets : dict of str to str
-        A column (each of its levels is a subset) or a condition, by name.
+        Subsets of the data, by name: a column (each of its values is a subset) or a condition such
+        as `duration < 2`.
     own : dict of str to table
-        Tables of tasks, by name: `[terms]` and the like (see `table`).
+        Tables of single tasks, by name, such as ``[terms]`` (see ``Study.table``).
     source, loop, learner, strategy, expert, sweep : table
-        Of a live run, which makes the event logs that it scores.
+        Settings of a live run, in which a learner asks questions and an event log is written.
     help : HelpTable
-        How much a person helps in a live lifelong run.
+        Amount of human help in a live lifelong run.
     training : TrainingTable
-        How the runs of methods are made.
+        Programs, seeds and training sets for the runs of training methods.
     ledger : LedgerTable
-        File that records how often an evaluation set was scored.
+        File that records every scoring of an evaluation set.
     challenge : ChallengeTable
-        Texts of `leaderboard bundle` in addition to the rules; they do not change scores.
+        Texts and dates of a challenge for `truecost leaderboard bundle`. They do not change
+        results.
     worst : int, optional
-        How many of the worst utterances, sentences or recordings of each system are stored and
-        shown with their alignment; default 5, 0 for none.
+        Number of worst items (utterances, sentences, recordings) of each system that are stored
+        with their alignment. Default: 5.
     gate : tuple of Gate
-        Conditions on the results.
+        Quality gates: limits for the results.
 
     Raises
     ------
     UsageError
-        When tables contradict each other.
+        If the tables contradict each other.
 
     Examples
     --------
@@ -186,17 +194,19 @@ class Study(
 
     @classmethod
     def from_tables(cls, tables: Mapping[str, Any], source: str = "study") -> Self:
-        """A study from plain tables, as TOML or JSON gives them.
+        """A study from a mapping of tables, as read from a TOML or JSON file.
 
         Parameters
         ----------
+        tables : mapping of str to any
+            Keys and tables of the study.
         source : str
-            Name for messages.
+            Name of the study in error messages.
 
         Raises
         ------
         UsageError
-            When a key is not known or a value is of another type.
+            If a key does not exist or a value has the wrong type.
         """
         if isinstance(task := tables.get("task"), str):
             find(task).table_types()  # says what is wrong with it
@@ -214,52 +224,58 @@ class Study(
         return msgspec.structs.replace(study, own={name: getattr(typed, name) for name in own})
 
     def table(self, kind: type[Table]) -> Table:
-        """A table of a task, as it was given; one that says nothing when it was not.
-
-        Parameters
-        ----------
-        kind : type
-            Such as `TermsTable`.
+        """The table of a task, such as ``study.table(TermsTable)`` for ``[terms]``; an empty table
+        if the study does not contain it.
         """
         found: Table = self.own.get(kind.__table__, kind())
         return found
 
     def given(self, name: str) -> dict[str, Any]:
-        """The keys that a table of a task was given, by its name."""
+        """Keys and values of the table ``name`` of a task, such as "terms"; empty if the study does
+        not contain the table.
+        """
         table = self.own.get(name)
         return {} if table is None else table.given()
 
     def with_table(self, table: PartialTable) -> Self:
-        """The study with a table of a task in the place of the one that it has."""
+        """A copy of the study that contains this table of a task, instead of its own table of this
+        type.
+        """
         return msgspec.structs.replace(self, own={**self.own, table.__table__: table})
 
     def applied(self) -> dict[str, ApplicationTable]:
-        """The applications by name: one without a name, those that are named, and one for each
-        of several priors.
+        """The applications by name, each with a single prior.
+
+        A study without named applications has one application, whose name is "". An application
+        with several priors becomes one application for each prior.
         """
         tables = self.applications or {"": self.application}
         found = (_by_prior(table, name) for name, table in tables.items())
         return {name: table for several in found for name, table in several.items()}
 
     def by_name(self, kind: type[Table]) -> dict[str, Table]:
-        """The tables of one kind by their names, such as those of `[policies.NAME]`."""
+        """The named tables of one type: for ``PolicyTable``, the tables ``[policies.NAME]`` by
+        name.
+        """
         return dict(self.own.get(kind.__table__, {}))
 
     @classmethod
     def read(cls, path: str) -> Self:
-        """A study from a TOML file; relative paths start in its folder.
+        """Read a study from a TOML file.
+
+        Relative paths in the file start in the folder of the file.
 
         Returns
         -------
         Study
-            With paths that hold from where we are.
+            Study with paths relative to the current folder.
 
         Raises
         ------
         UsageError
-            When it is no TOML, a key is not known or a value is of another type.
+            If the file is not TOML, a key does not exist, or a value has the wrong type.
         InputError
-            When it cannot be read.
+            If the file cannot be read.
         """
         from truecost.formats.opening import read_toml
 
@@ -268,17 +284,21 @@ class Study(
         return study.moved(lambda file: path_beside(path, file))
 
     def moved(self, place: Callable[[str], str]) -> Self:
-        """The same study with every path of a file replaced by `place(path)`."""
+        """A copy of the study with each path of a file replaced by ``place(path)``."""
         live = self.source.given()  # the folder of [loop] is that of a live run
         names = (name for name in self.__struct_fields__ if live or name != "loop")
         changed = {name: _each(getattr(self, name), place) for name in names}
         return msgspec.structs.replace(self, **changed)
 
     def over(self, base: Self) -> Self:
-        """Lay the study over another: what it gives wins, table by table.
+        """Combine two studies: the values of this study replace the values of ``base``, key by key.
 
-        Systems, applications and collections are replaced as a whole when this one names any, and
-        so is a preset by costs and the reverse; a baseline that is no longer a system is dropped.
+        Three exceptions:
+
+        - the systems of ``base`` are dropped if this study has systems, its collections if this
+          study has collections, and its applications if this study has applications;
+        - a preset replaces single costs and priors, and single costs and priors replace a preset;
+        - the baseline of ``base`` is dropped if it is not a system of this study.
         """
         baseline = self.baseline if self.baseline is not None else base.baseline
         if self.systems and self.baseline is None and baseline not in self.systems:
@@ -309,7 +329,13 @@ class Study(
         return {name: table for name, table in found.items() if name not in replaced}
 
     def check(self) -> None:
-        """Refuse a study that cannot be run, before any file is read: UsageError."""
+        """Check the study before any file is read.
+
+        Raises
+        ------
+        UsageError
+            If names, ranges or tables are invalid, or a table is not used by the task.
+        """
         self.moved(plain)
         checking.check_names(self)
         checking.check_ranges(self)
@@ -317,7 +343,7 @@ class Study(
         checking.check_task(self)
 
     def to_toml(self) -> str:
-        """The study as `study.toml`, without what was left out."""
+        """The study as the text of a `study.toml` file; default values are left out."""
         import tomli_w
 
         tables: dict[str, Any] = {}

@@ -73,20 +73,31 @@ def check_target(directory: str, ours: str = "result.json") -> Path:
 
 
 def write(outcome: Outcome, directory: str) -> Path:
-    """Write the files of a result directory, all of them or none; a plan also gets `plan.csv`, and
-    a validation `checks.csv`.
+    """Write a result directory: `result.json`, `report.html` and their tables. If one file cannot
+    be written, none is.
+
+    The outcome of :func:`truecost.plan` also gets `plan.csv`, and the outcome of
+    :func:`truecost.validate` gets `checks.csv`.
 
     Parameters
     ----------
+    outcome : Outcome
+        Result of an evaluation.
     directory : str
-        New, empty, or an earlier result, whose files are replaced; other files there stay.
+        Path of the folder: new, empty, or an earlier result. The files of an earlier result are
+        replaced; other files stay.
+
+    Returns
+    -------
+    Path
+        Path of the folder.
 
     Raises
     ------
     UsageError
-        When the folder holds something else.
+        If the folder contains files but no result.
     InputError
-        When it cannot be written.
+        If a file cannot be written.
     """
     from truecost.gates import junit, markdown
 
@@ -244,20 +255,20 @@ def _row_fault(row: Row) -> str:
 
 @dataclass(frozen=True)
 class Work:
-    """A kind of work that stays.
+    """A kind of work whose files remain in the output directory.
 
     Attributes
     ----------
     place : str
-        Its folder, below the output directory.
+        Folder of the files, below the output directory.
     note : str
-        File of what decides it, below the output directory.
+        File with the settings of the work, below the output directory.
     there, none : str
-        For messages: that there is some already, and what there is none of.
+        Parts of two messages: such work exists already, and there is none.
     wanted : str
-        What is said when no output directory is named.
+        Reason in the message that asks for an output directory.
     what : str
-        What stays when a run is interrupted.
+        Noun for what remains when a run is interrupted.
     """
 
     place: str

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 
 from truecost.core.digits import title_of
-from truecost.core.results import Comparison, Estimate, Row, Standing
+from truecost.core.results import Comparison, Estimate, Row
 from truecost.core.scoring import Scoring
+from truecost.core.standing import Standing
 from truecost.errors import UsageError, message
 from truecost.face import at
 from truecost.formats.opening import json_text
@@ -96,18 +97,18 @@ class Case(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class ResultFile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """`result.json`, and what `--json` prints.
+    """The content of `result.json`, and the output of `--json`.
 
     Attributes
     ----------
     schema_version : int
         Version of this layout.
     truecost : str
-        Version that wrote it.
+        Version of truecost that wrote it.
     task : str
         Task of the systems.
     gates : tuple of Verdict
-        How the gates of the study turned out.
+        Verdicts on the gates of the study.
     remarks : tuple of str
         Notes that a reader of the rows should see first, such as the factors that varied and those
         held.
@@ -116,15 +117,16 @@ class ResultFile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     leaderboard : tuple of Standing
         Submissions by rank.
     first_rank : dict of str to tuple of str
-        Of more than two systems that were compared, by label of the first measure: those of the
-        first rank, best first. Several are tied (`truecost.core.leaderboard`).
+        Systems of the first rank, best first, by label of the first measure; only where more than
+        two systems were compared. Several such systems are tied (`truecost.core.leaderboard`).
     cases : tuple of Case
-        The worst items of each system.
+        Worst items of each system.
     described : dict of str to tuple
-        By the name of a task what its page draws beside the rows: frozen structs, each with its
+        Data that the page draws beside the rows, by name of the task: frozen structs, each with its
         `type` (`Work.descriptions`).
     versions : dict of str to str
-        Of Python and the libraries that compute: other ones may differ in the last digits.
+        Versions of Python and of the libraries that compute; with others the last digits may
+        differ.
     """
 
     schema_version: int
@@ -212,42 +214,44 @@ class Part:
 
 @dataclass(frozen=True, repr=False)
 class Outcome(Shown):
-    """Everything a run found; prints as the terminal shows it.
+    """Result of an evaluation; `print` shows its tables as in the terminal.
 
     Attributes
     ----------
     parts : tuple of Part
-        One for each collection and application.
+        Systems, values and comparisons for each combination of test collection and application.
     problems : tuple of Problem
-        Faults in the data, then advice.
+        Faults in the data, followed by advice.
     inputs : tuple of Input
-        Files that were read; standard input and data in memory are not among them.
+        Files that were read, with their hashes. Standard input and data in memory are not included.
     gates : tuple of Verdict
-        How the gates turned out.
+        Verdict of each quality gate.
     configuration : str
-        The study as TOML, files by their base names.
+        Study in TOML format; paths of files are reduced to file names.
     readings : tuple of str
-        How each file was read, such as "scores.txt: read as kaldi-scores: enroll test score".
+        Format and columns of each file, such as "scores.txt: read as kaldi-scores: enroll test
+        score".
     remarks : tuple of str
-        Notes that a reader of the verdict should see first, such as the factors that varied and
-        those held.
+        Notes for the interpretation of the verdicts, such as the factors that varied between runs.
     leaderboard : tuple of Standing
-        Submissions by rank.
+        Systems in the order of their ranks; empty if they were not ranked.
     first_rank : dict of str to tuple of str
-        As the file has it.
+        Systems that share the first rank, best first, for the first measure; only for a comparison
+        of more than two systems. The keys are labels of measures.
     task : str
-        Task of the systems.
+        Name of the task.
     cases : tuple of Case
-        The worst items of each system.
+        Worst items of each system, with their alignment.
     described : tuple of Struct
-        Descriptions of the whole run: fitted parameters, the best of several budgets.
+        Further results of the whole run, such as fitted parameters.
     planned : tuple of dict, optional
-        For each row of a plan: the half-width, the wanted half-width, and the number of units that
-        it needs.
+        Result of :func:`truecost.plan`: for each value the half-width of its interval, the wanted
+        half-width, and the number of units needed.
     checks : mapping of str to sequence of Check, optional
-        Checks of a validation, by name of the system (after its collection, if there are several).
+        Result of :func:`truecost.validate`: checks of each system, by its name (preceded by the
+        collection, if there are several).
     valid : bool
-        Whether a validation found nothing wrong.
+        False if :func:`truecost.validate` found an error.
     """
 
     parts: tuple[Part, ...]
@@ -268,29 +272,33 @@ class Outcome(Shown):
 
     @property
     def systems(self) -> tuple[Record, ...]:
-        """The records of all parts, without repetition for several applications."""
+        """Data of all systems, as they were scored; each once, even if there are several
+        applications.
+        """
         seen = {id(t): t for part in self.parts for t in part.systems}
         return tuple(seen.values())
 
     @property
     def estimates(self) -> tuple[Estimate, ...]:
-        """Values of all parts."""
+        """Values of all systems, with their confidence intervals."""
         return tuple(e for part in self.parts for e in part.estimates)
 
     @property
     def comparisons(self) -> tuple[Comparison, ...]:
-        """Comparisons of all parts."""
+        """Comparisons of all systems with the baseline."""
         return tuple(c for part in self.parts for c in part.comparisons)
 
     @property
     def rows(self) -> list[Row]:
-        """All rows: values, then differences and ratios."""
+        """All rows of the result tables: values, followed by differences and ratios."""
         derived = [e for c in self.comparisons for e in (c.difference, c.ratio)]
         return [e.row() for e in (*self.estimates, *derived)]
 
     @property
     def result(self) -> ResultFile:
-        """The stored result: all that tables, gates and the report need."""
+        """Content of `result.json` as a typed object, from which tables, gates and the report are
+        made.
+        """
         every = (*(d for part in self.parts for d in part.described), *self.described)
         return ResultFile(
             schema_version=SCHEMA_VERSION,
@@ -302,12 +310,20 @@ class Outcome(Shown):
         )
 
     def described_as(self, kind: type[Kind]) -> tuple[Kind, ...]:
-        """The descriptions of one type: of all parts, then of the whole run."""
+        """Further results of one type, for example all ``Chosen`` (chosen thresholds): first those
+        of ``parts``, then those of the whole run.
+        """
         found = [d for part in self.parts for d in part.described_as(kind)]
         return (*found, *(d for d in self.described if isinstance(d, kind)))
 
     def judged(self, gates: Sequence[Gate]) -> "Outcome":
-        """The outcome with the verdicts of some gates; UsageError as `truecost.gates.check`."""
+        """A copy of the outcome with the verdicts of these gates.
+
+        Raises
+        ------
+        UsageError
+            If a gate does not fit the rows (see :func:`truecost.gates.check`).
+        """
         if not gates:
             return self
         from truecost.gates import check
@@ -315,27 +331,36 @@ class Outcome(Shown):
         return replace(self, gates=check(gates, self.rows))
 
     def save(self, folder: str | Path) -> Path:
-        """Write `result.json`, `report.html` and their tables (`truecost.write`)."""
+        """Write `result.json`, `report.html` and their tables into a folder (see
+        :func:`truecost.write`).
+        """
         from truecost.study.directory import write
 
         return write(self, str(folder))
 
     def log(self, tracker: Any = None) -> None:
-        """Log the rows as metrics, and tables and page as artifacts: `outcome.log(mlflow)`.
+        """Log the results in an experiment tracker: ``outcome.log(mlflow)``.
 
-        See `truecost.study.printing`; without a tracker it is MLflow (extra `tracking`).
+        Values and interval ends become metrics; tables and the report become artifacts. The tracker
+        has the functions ``log_metrics`` and ``log_artifacts`` of MLflow. Default: MLflow (extra
+        `tracking`).
         """
         from truecost.study.printing import log
 
         log(self, tracker)
 
     def plot(self, name: str = "") -> "Picture":
-        """A picture of the page by its name ("det") or heading; the first one without a name.
+        """A picture of the report.
+
+        Parameters
+        ----------
+        name : str
+            Name of the picture, such as "det", or its heading. Default: the first picture.
 
         Raises
         ------
         UsageError
-            When the page has no such picture; the message names those that it has.
+            If the report has no such picture; the message lists the available pictures.
         """
         from truecost.report.pictures import plot
 
@@ -357,13 +382,13 @@ class Outcome(Shown):
         return self
 
     def to_dict(self) -> dict[str, Any]:
-        """The content of `result.json` as builtins: the keys of `ResultFile`."""
+        """Content of `result.json` as a dictionary."""
         found: dict[str, Any] = msgspec.to_builtins(self.result)
         found["rows"] = [row.to_dict() for row in self.rows]  # undefined figures spelled out
         return found
 
     def to_json(self) -> str:
-        """`result.json` as text, indented, with a line break at its end."""
+        """Content of `result.json` as indented text, with a line break at the end."""
         return json_text(self.to_dict())
 
 

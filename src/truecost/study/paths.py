@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 
 @contextmanager
 def named_as_given(study: "Study") -> Iterator[None]:
-    """Errors raised within name the files of a study as the study does.
+    """Context in which error messages name files with the paths of the study.
 
     Parameters
     ----------
     study : Study
-        Whose paths may be relative.
+        Study whose paths may be relative.
     """
     places = {str(Path(path).absolute()): path for path in files_of_study(study)}
     try:
@@ -242,14 +242,14 @@ PASSES = (ASSISTED, "unsupervised", "frozen")
 
 @dataclass(frozen=True)
 class RunCourse:
-    """The course that a run wrote for its logs.
+    """The course of outputs that a run wrote beside its logs.
 
     Attributes
     ----------
     file : str
-        The file that says it, from the folder of all logs.
+        Path of the file with the course, relative to the folder of all logs.
     kind : str
-        What the outputs are.
+        Kind of the outputs.
     """
 
     file: str
@@ -258,12 +258,12 @@ class RunCourse:
 
 
 def course_beside(path: str) -> RunCourse | None:
-    """The course of a log, or of a folder of logs, that lies in a run directory.
+    """The course beside a log, or a folder of logs, of a run directory.
 
     Returns
     -------
-    Beside or None
-        None where it lies elsewhere.
+    RunCourse or None
+        Course; None for a log outside a run directory.
     """
     courses = _courses(path)
     if courses is None:

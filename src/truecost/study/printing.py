@@ -22,7 +22,8 @@ from truecost.face import at
 if TYPE_CHECKING:
     import polars as pl
 
-    from truecost.core.results import Estimate, Standing
+    from truecost.core.results import Estimate
+    from truecost.core.standing import Standing
     from truecost.study.outcome import Outcome
 
 
@@ -32,7 +33,7 @@ Cells = Any  # a table as text, as the terminal has it: `truecost.cli.tables.Col
 
 
 class Shown:
-    """A result that prints as the terminal shows it, and goes into other documents."""
+    """A result that can be printed, shown in a notebook, and exported to other formats."""
 
     def _outcome(self) -> "Outcome":
         """What is shown."""
@@ -54,13 +55,17 @@ class Shown:
         return "".join(map(_html, self._tables()))
 
     def to_polars(self) -> "pl.DataFrame":
-        """A row for each figure, in full; undefined ones are null."""
+        """All values as a polars frame, one row for each value, with all digits; undefined values
+        are null.
+        """
         import polars as pl
 
         return pl.DataFrame(records_of(self._outcome()), infer_schema_length=None)
 
     def to_pandas(self) -> Any:
-        """The same as a frame of pandas; MissingExtraError if pandas is not installed."""
+        """All values as a pandas frame, one row for each value. MissingExtraError if pandas is
+        missing.
+        """
         try:
             pandas = importlib.import_module("pandas")
         except ModuleNotFoundError as error:
@@ -69,18 +74,18 @@ class Shown:
         return pandas.DataFrame({name: frame[name].to_list() for name in frame.columns})
 
     def to_csv(self, path: str | Path | None = None) -> str:
-        """The same as CSV text; with a path, it is also written to a file."""
+        """All values as CSV text; with ``path``, the text is also written to this file."""
         text = self.to_polars().write_csv()
         if path is not None:
             Path(path).write_text(text, encoding="utf-8")
         return text
 
     def to_markdown(self) -> str:
-        """The tables of the terminal in Markdown."""
+        """The tables of the terminal as Markdown text."""
         return self._texts("md")
 
     def to_latex(self) -> str:
-        r"""The tables of the terminal in LaTeX, for `\usepackage{booktabs}`."""
+        """The tables of the terminal as LaTeX text, for the package `booktabs`."""
         return self._texts("tex")
 
     def _texts(self, kind: str) -> str:
@@ -89,12 +94,12 @@ class Shown:
 
 
 class Estimates(Shown, list["Estimate"]):
-    """Rows of one record: a list that prints as the terminal shows it.
+    """Rows of one record: a list whose text is the terminal's table.
 
     Parameters
     ----------
     task : str
-        Whose rows they are.
+        Name of the task of the rows.
     """
 
     def __init__(self, rows: "Iterable[Estimate]", task: str) -> None:

@@ -13,8 +13,9 @@ import msgspec
 from truecost.core.digits import percent
 from truecost.core.intervals.events import Heard, hours_for_width
 from truecost.core.leaderboard import standings
-from truecost.core.results import Comparison, Estimate, Standing
+from truecost.core.results import Comparison, Estimate
 from truecost.core.scoring import Scoring
+from truecost.core.standing import Standing
 from truecost.errors import InputError, TruecostError, UsageError, counted
 from truecost.formats import Table
 from truecost.names import EVERY_PRIOR
@@ -120,9 +121,10 @@ def _hours_for(heard: Heard, wanted: float, level: float) -> dict[str, object]:
 
 
 SAID = (
-    "ranks: one more than the number of better submissions, by the paired differences of all pairs "
-    "together ({level}); equal ranks are ties; place: the possible places; may be best: not worse "
-    "in the comparison with the best ({level}); its interval: of that difference alone"
+    "rank: 1 plus the number of better submissions, by the paired differences of all pairs "
+    "together ({level}); equal ranks are ties. place: the places that a submission may have. may "
+    "be best: it is not worse in the comparison with the best ({level}). The interval of a "
+    "difference from the first is that of this difference alone"
 )
 UNLIKELY = (
     "unlikely: tied for rank 1, which judges all pairs at once, and beaten in the comparison with "
@@ -143,31 +145,33 @@ def rank(
     keep_going: bool = False,
     held: Mapping[str, Table] | None = None,
 ) -> Outcome:
-    """Score the submissions of a study and rank them by the first measure.
+    """Score the systems of a study, and rank them by the first measure.
 
     Parameters
     ----------
     study : Study
-        With one collection and one application.
+        Study with at least two systems, at most one collection and one application.
     progress : callable, optional
-        As for `run`.
+        Function that is called with the current step, the number of finished replicates, and the
+        number of all replicates.
     keep_going : bool
-        Leave out invalid submissions, with a problem for each, in place of stopping.
+        Leave out invalid systems with a warning for each. Default: an invalid system is an error.
     held : mapping of str to Table, optional
-        Tables in memory, by the paths that the study has for them.
+        Tables in memory, by their paths in the study. Default: all tables are read from files.
 
     Returns
     -------
     Outcome
-        With `leaderboard`; its parts hold the rows of all submissions in the order of their ranks.
+        Result with the attribute ``leaderboard``. The rows of the systems are in the order of their
+        ranks.
 
     Raises
     ------
     UsageError
-        When there are fewer than two submissions, or the study has several collections or
-        applications.
+        If there are fewer than two systems, or several collections or applications.
     InputError
-        If submissions are invalid (the message lists all of them) or do not have the same trials.
+        If a system is invalid (the message lists all invalid systems), or systems have different
+        trials.
     """
     if study.collections or study.applications:
         raise UsageError(

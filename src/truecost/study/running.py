@@ -377,18 +377,18 @@ def score_part(
     dims: Mapping[str, str],
     baseline: str | None,
 ) -> Part:
-    """The systems of one collection for one application, compared when there is a baseline.
+    """The systems of one collection, scored for one application, and compared with a baseline.
 
     Parameters
     ----------
     systems : sequence of Trials, Items, Deployment or Search
-        Paired already when there is a baseline.
+        Records; paired already when there is a baseline.
     scoring : mapping of str to Scoring
-        By name of the system.
+        Scoring by system name.
     dims : mapping of str to str
-        `collection` and `application`, where there are several.
+        Values of `collection` and `application`, where there are several.
     baseline : str, optional
-        Name of a system.
+        Name of the system that others are compared with.
     """
     ordered = sorted(systems, key=lambda t: t.name != baseline)  # stable: the baseline first
     scorings = [scoring[t.name] for t in ordered]

@@ -41,29 +41,29 @@ Progress = Callable[[str, int, int], None]  # what is being done, how far it is,
 
 
 class Reader:
-    """Reads tables, and keeps the facts about its inputs for the result.
+    """A reader of tables that records facts about its inputs for the result.
 
     Parameters
     ----------
     task : str
-        Whose formats are recognised.
+        Task whose formats are recognised.
     held : mapping of str to Table, optional
-        Tables in memory, by the paths that stand for them. Like standard input they are no inputs
-        of a result: nothing of theirs is hashed.
+        Tables in memory, by the paths that stand for them. Like standard input they are not listed
+        as inputs of a result, and not hashed.
     progress : callable, optional
-        Told how far reading is.
+        Progress callback.
 
     Attributes
     ----------
     inputs : list of Input
         Files with their hashes, in the order in which they were asked for.
     readings : list of str
-        How files without a stated format were read.
+        Notes on the formats that were recognised in files without a stated format.
     facts : list of (PartialTable, dict)
-        Tables of the study, and what the files that they are for turned out to hold: options that
-        apply to none of these are refused.
+        Tables of the study, with facts about the files that they are for; an option that applies to
+        none of these files is refused.
     engine : Engine, optional
-        Whose workers read what may be read file by file (`each`).
+        Engine whose workers read files independently (`each`).
     """
 
     def __init__(

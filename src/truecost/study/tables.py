@@ -28,7 +28,7 @@ CLASSES = (*names.POSTERIORS, "decision")  # types that tell several classes apa
 
 
 class DataTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
-    """`[data]`: the content of the files."""
+    """Table ``[data]`` of a study: score type, columns and files of the data."""
 
     __table__: ClassVar[str] = "data"
 
@@ -254,7 +254,7 @@ class DataTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class SystemTable(DataTable, frozen=True, kw_only=True, omit_defaults=True):
-    """`[systems.NAME]`: the files of a system, and settings that differ from `[data]`."""
+    """Table ``[systems.NAME]``: files of a system, and settings that differ from ``[data]``."""
 
     __table__: ClassVar[str] = "systems"
 
@@ -303,7 +303,7 @@ class SystemTable(DataTable, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class ApplicationTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
-    """`[application]`: costs of errors and priors of classes."""
+    """Table ``[application]`` of a study: costs of errors and priors of classes."""
 
     __table__: ClassVar[str] = "application"
 
@@ -333,7 +333,7 @@ class ApplicationTable(PartialTable, frozen=True, kw_only=True, omit_defaults=Tr
 
 
 class IntervalTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
-    """`[interval]`: settings of the intervals."""
+    """Table ``[interval]`` of a study: settings of the confidence intervals."""
 
     __table__: ClassVar[str] = "interval"
 
@@ -377,7 +377,7 @@ class IntervalTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
 
 
 class EngineTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
-    """`[engine]`: where files are counted; no figure depends on it."""
+    """Table ``[engine]`` of a study: place where files are counted; results do not depend on it."""
 
     __table__: ClassVar[str] = "engine"
     __group__: ClassVar[str] = "Large data"

@@ -131,7 +131,7 @@ def look_up(name: str, task: str = "") -> Measure | None:
     Parameters
     ----------
     name : str
-        Without a parameter.
+        Name of the measure, without a parameter.
     task : str
         Task of the measure, if several tasks have a measure of this name.
 
@@ -210,7 +210,8 @@ def refuse_beside(measure: Measure, what: str) -> None:
     Parameters
     ----------
     what : str
-        What would decide by it, such as "a gate"; empty where it was asked for as a measure.
+        Noun of what would decide by the measure, such as "a gate"; empty for a measure of the
+        study.
     """
     if measure.beside:
         where = f"; {what} does not decide by it" if what else ""
@@ -269,11 +270,13 @@ def suiting(
     Parameters
     ----------
     what : str
-        What the measures of the task are for, in messages.
+        Noun of what the measures of the task are for, in messages.
     suits : callable, optional
-        Whether one is for it; those that carry the name of the task when left out.
+        Function that returns whether a measure is for the task. Default: whether it carries the
+        name of the task.
     beside : callable, optional
-        Whether one can be counted beside others, for `all`; every one when left out.
+        Function that returns whether a measure can be counted beside others, for `all`. Default:
+        every measure.
     """
     known = registry(task).values()
     own = {m.key: m.name for m in known if (suits(m) if suits else m.task == task)}

@@ -1,5 +1,5 @@
-"""The default intervals: each measure by its rule, from evidence, replicates and left-out units;
-which units, trials and errors of a row are too few to trust its interval (`Resting`).
+"""The default intervals: the interval of each measure by its rule, from evidence, replicates and
+left-out units; and flags about too few units, trials and errors.
 """
 
 from collections.abc import Mapping, Sequence
@@ -38,12 +38,13 @@ FEW_LOSSES = 50  # trials of a class, one by one, in a mean of losses
 
 @dataclass(frozen=True, eq=False)
 class Support:
-    """The basis of a row's interval: its rates (none of a smooth figure), their limits and weights.
+    """The basis of a row's interval: its rates (none for a smooth figure), their limits and
+    weights.
 
-    `drawn` says whether replicates have a say in the ends; `nu`, `carrying` and `kish` are degrees
-    of freedom, units that carry the spread, and effective units, of a smooth figure; `effective`
-    are units by what each adds to the figure, n_w / (1 + n_w SE^2) with SE on logarithms, infinite
-    where that is not asked.
+    `drawn`: whether the ends use replicates. Of a smooth figure, `nu`: degrees of freedom;
+    `carrying`: number of units that carry the spread; `kish`: effective number of units.
+    `effective`: number of units by the contribution of each to the figure, n_w / (1 + n_w SE^2)
+    with SE on logarithms; infinite where it is not computed.
     """
 
     kinds: tuple[binomial.Errors, ...] = ()
@@ -75,7 +76,7 @@ class Support:
 
 @dataclass(frozen=True, eq=False)
 class FoundInterval:
-    """Ends of an interval, why one is missing, and what they rest on."""
+    """Ends of an interval, the reason for a missing end, and the basis of the interval."""
 
     lower: float | None
     upper: float | None
@@ -85,8 +86,8 @@ class FoundInterval:
 
 @dataclass(frozen=True, eq=False)
 class Auto:
-    """The parts that the intervals of one set of evidence share; `seen` are totals with weights of
-    one.
+    """Facts that the intervals of one set of evidence have in common; `seen` are totals with
+    weights of 1.
     """
 
     seen: Totals
@@ -159,7 +160,9 @@ class Auto:
     def _at_an_edge(
         self, measure: Measure, point: float, left: Sequence[LeftOut], support: Support
     ) -> FoundInterval:
-        """Where the scale has no place for the value, or for it without a unit."""
+        """The interval where the scale has no place for the value, or for a value without some
+        unit.
+        """
         rates = self._rates(measure)
         if rates:
             return self._from_rates(measure, point, rates, np.zeros(0))
@@ -206,7 +209,7 @@ class Auto:
         kinds: Sequence[binomial.Errors],
         limits: Sequence[binomial.Limits],
     ) -> tuple[float, float]:
-        """Ends of what a figure makes of its rates."""
+        """Ends of a figure that is computed from rates."""
         joined = measure.interval.joined
         if joined in ("equal", "at"):
             lower, upper = self._at_thresholds(measure, rates, limits)
@@ -250,8 +253,8 @@ def flags_of(
     run: "Setting",
     known: bool,
 ) -> tuple[str, ...]:
-    """Flags of the task, then what is too few, by what each class effectively holds; `units` are
-    those of each resampled factor, `known` says whether there is an interval.
+    """Flags of the task, then those about too few data, by the effective number of units in each
+    class. `units`: number of units of each resampled factor; `known`: whether there is an interval.
     """
     auto, rule = run.method == "auto", measure.interval
     fewest = min(units.values(), default=np.inf)
@@ -271,7 +274,7 @@ def flags_of(
 
 
 def _errors(measure: Measure, support: Support, run: "Setting") -> float:
-    """Errors of the kind that has fewest: each class that has a prior counts for itself."""
+    """Number of errors of the kind with the fewest; each class with a prior counts by itself."""
     if support.rates:
         return min(map(fewest_of, support.rates))
     said = run.context
@@ -282,7 +285,7 @@ def _errors(measure: Measure, support: Support, run: "Setting") -> float:
 
 
 def _rare(measure: Measure, fewest: float, run: "Setting") -> bool:
-    """Whether a class has few trials that are each a unit."""
+    """Whether a class has few trials, each of which is a unit."""
     if fewest < 0.9 * run.context.n_trials:
         return False
     held = np.asarray(run.auto.seen.sums(measure.parts[0], "n")[0], np.float64)

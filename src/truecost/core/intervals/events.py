@@ -1,16 +1,16 @@
-"""Hours that decide on a rate of events in time, such as false alarms per hour.
+"""The hours of audio that decide on a rate of events in time, such as false alarms per hour.
 
-T hours with the true rate r hold a Poisson number of bursts of D events, r T / D in the mean; D is
-the design effect of the known hours (see `rates`). Units grow with the hours. The interval of k
+T hours with the true rate r contain a Poisson number of bursts of D events, r T / D on average; D
+is the design effect of the known hours (see `rates`). Units grow with the hours. The interval of k
 bursts is that of `rates`: Garwood's ends in T / D (z / t_nu)^2 hours, nu = min(n_w T / H - 1, k +
-1), the upper end one more burst further. T hours decide with the probability of the k whose end is
-on the right side of the limit,
+1), the upper end moved out by one more burst. The power of T hours is the probability of the k
+whose interval ends on the right side of the limit,
 
 - if the truth is the value: bursts are Poisson with r T / D;
 - if it is as uncertain as the data show: r is gamma with k_0 + 1/2 bursts in H hours (Jeffreys),
-  of which the H known hours are part, so the new bursts are negative binomial.
+  which are part of the T hours, so the new bursts are negative binomial.
 
-Hours for 80 % have a fifth more, as D is not well known: 83 % or more of simulated plans decide.
+Hours for 80 % power have a fifth added, as D is uncertain: 83 % or more of simulated plans decide.
 """
 
 import math
@@ -30,7 +30,7 @@ LEAST, MOST = 1e-6, 1e5  # times the known hours that are looked at
 
 @dataclass(frozen=True)
 class Heard:
-    """Events in hours of audio, in effective units, with the design effect of the hours."""
+    """Events in hours of audio, in effective units, with their design effect."""
 
     events: float
     hours: float
@@ -39,14 +39,14 @@ class Heard:
 
     @staticmethod
     def from_row(row: Row) -> "Heard | None":
-        """The events and hours of a rate of events; None for any other figure."""
+        """The events and hours of a row, if it is a rate of events; None for any other figure."""
         if row.kind != "value" or [kind.of for kind in row.rates] != [HOUR]:
             return None
         [kind] = row.rates
         return Heard(kind.errors, kind.trials, kind.units, kind.design or 1.0)
 
     def ends(self, bursts: Any, hours: float, level: float) -> tuple[Any, Any]:
-        """Ends of the interval of the rate, with so many bursts in so many hours."""
+        """Ends of the interval of the rate, for a number of bursts in a number of hours."""
         from scipy.special import ndtri, stdtrit
 
         most, some = self.units * hours / self.hours - 1, np.asarray(bursts) > 0
@@ -69,7 +69,7 @@ def hours_without(heard: Heard, limit: float, level: float) -> float:
 
 
 def hours_for_width(heard: Heard, half_width: float, level: float) -> float:
-    """Hours whose interval has a half-width, with the present rate, and a fifth more."""
+    """Hours after which the interval has a half-width at the present rate, with a fifth added."""
 
     def narrow(hours: float) -> bool:
         bursts = heard.events / heard.design * hours / heard.hours
@@ -82,8 +82,9 @@ def hours_for_width(heard: Heard, half_width: float, level: float) -> float:
 def hours_to_decide(
     heard: Heard, limit: float, level: float, *, upper: bool
 ) -> tuple[float | None, float | None]:
-    """Hours in all after which, with 80 % power, the interval ends below a limit (`upper`) or
-    begins above it: if the truth is the value, and if it is uncertain. None where no number does.
+    """Total hours after which the interval ends below a limit (`upper`) or begins above it, with 80
+    % power: if the truth is the value, and if it is uncertain. None where no number of hours
+    suffices.
     """
     from scipy.special import betainc, gammainc, gammaincc
 
@@ -121,8 +122,8 @@ def _power(
     *,
     upper: bool,
 ) -> float:
-    """Probability that the interval of so many hours decides; `within` is that of at most as many
-    bursts. Far from the limit every number of bursts does, on the right side of it.
+    """Probability that the interval of these hours decides. `within`: probability of at most a
+    number of bursts. Far from the limit every number of bursts decides, on the right side.
     """
     middle = limit * hours / heard.design
     reach = 12 * math.sqrt(middle) + 40
@@ -135,7 +136,7 @@ def _power(
 
 
 def _least(holds: Callable[[float], bool], start: float, most: float) -> float:
-    """The least number from `start` on for which something holds that stays so; infinite beyond
+    """Least number from `start` on for which a condition is true and stays true; infinite beyond
     `most`.
     """
     low, high = start, start

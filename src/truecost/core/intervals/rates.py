@@ -49,23 +49,24 @@ CARRY = 2.0  # units' worth of belief in D0
 
 @dataclass(frozen=True, eq=False)
 class Errors:
-    """Errors of one kind (`what`) among the trials of one class (`of`); weighted sums.
+    """Weighted counts of errors of one kind (`what`) among the trials of one class (`of`).
 
     Attributes
     ----------
     effective : float
-        Kish's number of trials: `trials` where all weigh one.
+        Kish's number of trials; equal to `trials` where every trial has the weight 1.
     left : tuple of LeftOut
-        The rate without single units, of the units that hold trials; `kish` is of these trials.
+        Rate without each single unit, over the units that hold such trials; its `kish` counts these
+        trials.
     sides : tuple of float
-        Trials that leaving out all units of a factor, one after another, would take away, over all
-        trials: 1, or more where a trial has units of one factor on several sides.
+        For each factor, the trials that leaving out its units one after another would remove, over
+        all trials: 1, or more where a trial has units of the factor on several sides.
     events : bool
-        Whether they are events in time: `trials` are hours, and `effective` those over the mean
-        weight of an event.
+        Whether these are events in time: `trials` are then hours, and `effective` the hours over
+        the mean weight of an event.
     every : tuple of LeftOut
-        As `left`, but of all units: those without such trials leave the rate as it is. Rates of
-        several classes correlate by these.
+        Rate without each single unit, over all units; a unit without such trials leaves the rate
+        unchanged. The correlation of the rates of several classes is computed from this.
     """
 
     errors: float
@@ -85,15 +86,15 @@ class Errors:
 
     @property
     def kish(self) -> float:
-        """Effective number of units; of the factor that has fewest."""
+        """Effective number of units, of the factor with the fewest."""
         return min((one.kish for one in self.left), default=0.0)
 
 
 @dataclass(frozen=True)
 class Limits:
-    """A figure with the ends of its interval, n_e, the trials that a binomial of these limits would
-    have (`effective`), degrees of freedom (`nu`), k_c, the units that carry the spread
-    (`carrying`), and the design effect.
+    """A figure with the ends of its interval. `effective`: n_e, the trials of a binomial with these
+    limits; `nu`: degrees of freedom; `carrying`: k_c, the units that carry the spread; and the
+    design effect.
     """
 
     value: float
@@ -106,8 +107,8 @@ class Limits:
 
 
 def rate_limits(found: Errors, level: float, icc: float = ICC) -> Limits | None:
-    """Limits of a rate, see the module; None without trials or without two units. `icc` is the
-    correlation of the trials of a unit that is assumed as far as the data do not show it.
+    """Limits of a rate, see the module; None without trials or without two units. `icc`:
+    correlation between the trials of a unit that is assumed where the data do not show it.
     """
     from scipy.special import ndtri, stdtrit
 
@@ -149,7 +150,7 @@ def rate_limits(found: Errors, level: float, icc: float = ICC) -> Limits | None:
 
 
 def _joint_freedom(left: Sequence[LeftOut], variances: Sequence[float], p: float) -> float:
-    """Degrees of freedom of a rate; those of crossed factors are joined by Satterthwaite (1946)."""
+    """Degrees of freedom of a rate; for crossed factors by Satterthwaite (1946)."""
     own = np.array([min(one.kish - 1, _carrying_units(one, p) + 1) for one in left])
     parts = np.array(variances)
     if len(own) == 1 or not parts.any():
@@ -179,7 +180,9 @@ def event_ends(rate: Any, effective: Any, tail: float) -> tuple[Any, Any]:
 
 
 def _carrying_units(left: LeftOut, p: float) -> float:
-    """Units of a factor that carry errors: d is taken from the rate, in strata from their mean."""
+    """Number of units of a factor that carry errors: d is the distance from the rate, in strata
+    from their mean.
+    """
     fine = np.where(np.isfinite(left.values), left.values, p)
     copies = np.ones(len(fine)) if left.copies is None else left.copies
     if left.strata is None:
@@ -193,9 +196,9 @@ def summed(
 ) -> Limits:
     """Limits of a sum of weighted rates (MOVER: Zou and Donner 2008).
 
-    The distances of the ends add in squares, those of negative weights with their ends exchanged,
-    and twice the products of each pair by the correlation of their leave-one-out rates, from 0 up.
-    To the sum what does not vary is added (`value` is the whole figure).
+    The squared distances of the ends are added, with the ends exchanged for negative weights, plus
+    twice the product of each pair times the correlation of their leave-one-out rates, at least 0. A
+    part of `value`, the whole figure, that does not vary is added to the sum.
     """
     down, up = arms(weights, limits)
     below, above = sum(a * a for a in down), sum(a * a for a in up)
@@ -215,7 +218,9 @@ def summed(
 
 
 def arms(weights: Sequence[float], limits: Sequence[Limits]) -> tuple[list[float], list[float]]:
-    """How far each weighted rate reaches down and up; a negative weight exchanges its ends."""
+    """Distances of both ends from the value, for each weighted rate; a negative weight exchanges
+    the ends.
+    """
     pairs = [*zip(weights, limits, strict=True)]
     down = [max(w * (m.value - m.lower), w * (m.value - m.upper)) for w, m in pairs]
     return down, [max(w * (m.lower - m.value), w * (m.upper - m.value)) for w, m in pairs]
@@ -234,10 +239,10 @@ def _joint_width(x: float, y: float, r: float) -> float:
 
 
 def ratio_limits(a: Limits, b: Limits, r: float) -> tuple[float, float]:
-    """Ends of a / b, both from 0 up, from those of both and the correlation of the two.
+    """Ends of a / b, both at least 0, from the ends and the correlation of the two.
 
-    On logarithms where all ends are above 0; otherwise by Donner and Zou (2012), which knows an end
-    of 0. The upper end is infinite where b may be 0.
+    On logarithms where all ends are above 0; otherwise by Donner and Zou (2012), whose formula
+    allows an end of 0. The upper end is infinite where b may be 0.
     """
     if min(a.value, a.lower, b.value, b.lower) > 0:
         logs = [Limits(*np.log([m.value, m.lower, m.upper]).tolist()) for m in (a, b)]
@@ -266,7 +271,7 @@ def _quotient(a: Limits, b: Limits, r: float, side: int) -> float:
 def equal_error_limits(
     sweep: Sweep, of_misses: float, of_false_alarms: float, level: float
 ) -> tuple[float, float]:
-    """Ends of the equal error rate, from a sweep with weights of one and n_e of both classes at the
+    """Ends of the equal error rate, from a sweep with weights of 1 and n_e of both classes at the
     threshold of equal errors.
     """
     w_a, w_b = _weight(of_misses), _weight(of_false_alarms)
@@ -290,9 +295,9 @@ def rate_at_limits(
     at: float,
     level: float,
 ) -> tuple[float, float]:
-    """Ends of the rate of one class (misses if `of_misses`) where that of the other is `at`, from
-    sweeps with weights of one and n_e of both at the chosen threshold. The threshold is chosen in
-    `given`, which is all of the data where `sweep` is a subset.
+    """Ends of the rate of one class (misses if `of_misses`) where the rate of the other is `at`,
+    from sweeps with weights of 1 and n_e of both at the chosen threshold. The threshold is chosen
+    in `given`, all data, where `sweep` is a subset.
     """
     scale, wanted = np.sqrt(_weight(of_given)), np.arcsin(np.sqrt(at))
 
@@ -312,7 +317,7 @@ def threshold_limits(
     sweep: Sweep, of_misses: bool, effective: float, at: float, level: float
 ) -> tuple[float, float]:
     """Ends of the threshold at which a class (targets if `of_misses`) has the rate `at`: the least
-    and the greatest one that the data do not rule out; infinite where that rejects everything.
+    and the greatest threshold that the data do not rule out; infinite where it rejects everything.
     """
     scale, wanted = np.sqrt(_weight(effective)), np.arcsin(np.sqrt(at))
 
@@ -332,7 +337,7 @@ def _arc(rates: Floats, effective: float) -> Floats:
 
 
 def _weight(effective: float) -> float:
-    """What a rate weighs there."""
+    """Weight of a rate on the arc-sine scale."""
     return 4 * (effective + 0.5)
 
 

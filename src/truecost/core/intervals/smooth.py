@@ -64,7 +64,7 @@ def interval(
 
 
 def _quantile(values: Floats, q: float) -> float:
-    """Linear quantile of sorted values that may hold infinities; NaN for q NaN."""
+    """Linear quantile of sorted values that may be infinite; NaN for q NaN."""
     if np.isnan(q):
         return float("nan")
     place = q * (len(values) - 1)
@@ -92,7 +92,7 @@ def _bca_tails(values: Floats, tails: Floats, point: float, left_out: Floats) ->
 
 
 def finite(value: float) -> float | None:
-    """The value, or None where JSON has no number for it (NaN and the infinities)."""
+    """The value, or None for NaN and infinities, which JSON cannot store."""
     return float(value) if np.isfinite(value) else None
 
 
@@ -104,8 +104,8 @@ def ends(
     left_out: Floats | None = None,
     undefined: str = "",
 ) -> tuple[float | None, float | None, str | None]:
-    """Ends of the interval as they are stored, None when undefined or infinite, and why one of them
-    or the value is missing; `undefined` says why the value is, if it is.
+    """Ends of the interval as they are stored, None when undefined or infinite, and the reason why
+    one of them or the value is missing. `undefined`: reason why the value is undefined, if it is.
 
     Rows of the method `delta` are compared by the percentiles of their replicates.
     """
@@ -129,10 +129,10 @@ def ends(
 
 @dataclass(frozen=True)
 class Spread:
-    """How far a figure may be off, on its scale: standard error and its degrees of freedom; units
-    that carry the spread, nu_k / 2, of the factor that has fewest; how far one more unit like the
-    lowest and the highest would move the figure, from 0 up; effective units, of the factor that has
-    fewest.
+    """The uncertainty of a figure on its scale: standard error and degrees of freedom; units that
+    carry the spread, nu_k / 2, of the factor with the fewest; the distance, at least 0, by which
+    one more unit like the lowest, or like the highest, would move the figure; effective units, of
+    the factor with the fewest.
     """
 
     se: float
@@ -144,7 +144,9 @@ class Spread:
 
     @property
     def worst(self) -> float:
-        """How far the ends move out for a unit like the worst: all of it up to nu = 20."""
+        """Distance by which the ends move out for one more unit like the worst: all of it up to nu
+        = 20.
+        """
         return min(1.0, 20 / self.nu)
 
 
@@ -152,9 +154,10 @@ def spread(
     left: Sequence[LeftOut], point: float, scale: Scale | None = None, about_mean: bool = False
 ) -> Spread | None:
     """The spread of a figure v (`point`) from its values without single units of each resampled
-    factor, on the scale g; None when one of them is not finite on it, or above 1e70 in size.
+    factor, on the scale g; None when such a value is not finite on the scale, or above 1e70 in
+    size.
 
-    With `about_mean` squares are taken about the mean of g(lo), not about g(v): for sums.
+    `about_mean`: whether squares are taken about the mean of g(lo) instead of g(v): for sums.
     """
     found = [of_factor(one, point, scale, about_mean) for one in left]
     spreads = [one for one in found if one is not None]
@@ -214,7 +217,7 @@ def of_factor(
 
 
 def _in_order(found: Spread, influence: Floats, strata: npt.NDArray[np.int64]) -> Spread:
-    """The spread of units in order of time: that of low frequencies, where it is the larger."""
+    """The spread of units in order of time: from low frequencies, where that is larger."""
     variances, freedoms = [], []
     for stratum in np.unique(strata):
         series = influence[strata == stratum]
@@ -235,7 +238,7 @@ def _in_order(found: Spread, influence: Floats, strata: npt.NDArray[np.int64]) -
 
 
 def carrying_units(d: Floats, copies: Floats) -> float:
-    """How many units carry the spread: nu_k / 2; 0 where nothing differs."""
+    """Number of units that carry the spread: nu_k / 2; 0 where the figure does not vary."""
     second = float((copies * d**2).sum())
     if second == 0:
         return 0.0
@@ -244,8 +247,8 @@ def carrying_units(d: Floats, copies: Floats) -> float:
 
 
 def correlation(one: Sequence[LeftOut], other: Sequence[LeftOut]) -> float:
-    """Correlation of what single units do to two figures, clipped to 0 and 1; factors that only one
-    of them has move only that one.
+    """Correlation of the effects of single units on two figures, clipped to 0 and 1; a factor that
+    one figure lacks affects the other alone.
     """
     ours, theirs = ({f.factor: f for f in side} for side in (one, other))
     products = np.zeros(3)
@@ -260,7 +263,9 @@ def correlation(one: Sequence[LeftOut], other: Sequence[LeftOut]) -> float:
 
 
 def _moves(left: LeftOut) -> Floats:
-    """What each unit does to a figure, 0 where that is not known; of equal units, all."""
+    """The effect of each unit on a figure, 0 where it is not known; of all units that a label
+    represents together.
+    """
     of = np.zeros(len(left.values), np.int64) if left.strata is None else left.strata
     copies = np.ones(len(of)) if left.copies is None else left.copies
     fine = np.isfinite(left.values)
@@ -270,7 +275,7 @@ def _moves(left: LeftOut) -> Floats:
 
 
 def to_scale(scale: str, values: Floats) -> Floats:
-    """Values on a scale; infinite or NaN where it has none for them."""
+    """Values on a scale; infinite or NaN outside its range."""
     with np.errstate(divide="ignore", invalid="ignore"):
         if scale == "log":
             return np.asarray(np.log(values))
@@ -285,7 +290,7 @@ def to_scale(scale: str, values: Floats) -> Floats:
 
 
 def from_scale(scale: str, value: float) -> float:
-    """The figure at a place of a scale."""
+    """The figure at a point of a scale."""
     with np.errstate(over="ignore"):
         if scale == "log":
             return float(np.exp(value))
@@ -317,9 +322,9 @@ def smooth_limits(
 ) -> tuple[float, float] | None:
     """Ends of the interval of a smooth figure; None where the scale has no place for a value.
 
-    `optimistic` says that the figure is the best of many on these data; `total` that it is a sum:
-    the values without a unit are scaled by n / (n - 1) already, and their squares taken about their
-    mean; `blended` that percentiles count where data are ample.
+    `optimistic`: whether the figure is the best of many on these data; `total`: whether it is a
+    sum, whose values without a unit are scaled by n / (n - 1) already, with squares about their
+    mean; `blended`: whether percentiles count where data are ample.
     """
     from scipy.special import stdtrit
 
@@ -364,10 +369,11 @@ def excess_limits(
 ) -> tuple[float, float] | None:
     """Ends of a figure that is 0 at best and too large by chance (a loss, the best of many).
 
-    On the identity scale. The lower end also loses the bias that there is where the truth is 0:
-    what the replicates show of it, over the share that they show then; or at least `chance`, which
-    counts in full up to twice itself and no more from three times itself on. Replicates lie too
-    high by more than the figure does, so that their percentiles do not count.
+    On the identity scale. The lower end is also corrected for the bias that there is where the
+    truth is 0: the bias of the replicates, divided by the share of it that they show then; or at
+    least `chance`, which counts in full for figures up to twice itself, and not at all from three
+    times itself on. Replicates lie too high by more than the figure does, so that their percentiles
+    are not used.
     """
     found = smooth_limits(point, left, replicates, level, "identity", direction, blended=False)
     if found is None:

@@ -216,20 +216,26 @@ def class_weights(
 
 
 def build(name: str, task: Task) -> Learner:
-    """A learner without training.
+    """Build an untrained learner by its name.
 
     Parameters
     ----------
     name : str
-        One of `LEARNERS`.
+        Name of a learner, as listed by `truecost list learners`.
     task : Task
-        Task of the learner; its options are the learner's settings.
+        Task of the learner; `task.options` are the settings of the learner.
 
     Returns
     -------
     Learner
-        Also a `System` where it asks by itself, `Restorable` where it can be put back. One that
-        has `close` holds a process, which `close` ends; it ends with this process at the latest.
+        New learner. A learner that chooses questions itself is also a `System`; one that can save
+        its state is also `Restorable`. A learner with a method `close` has started a process, which
+        `close` ends.
+
+    Raises
+    ------
+    UsageError
+        If the name or an option is unknown.
     """
     if name not in LEARNERS:
         raise UsageError(

@@ -20,7 +20,8 @@ from truecost.corrections.kinds import joined, put_in_place
 from truecost.corrections.texts import Turn, region_of, text_of, turns_of
 from truecost.errors import InputError, UsageError
 from truecost.learning.learners.building import settings_of
-from truecost.learning.system import Answered, Array, Batch, Outputs, Question, Task, restored
+from truecost.learning.snapshots import restored
+from truecost.learning.system import Answered, Array, Batch, Outputs, Question, Task
 from truecost.speech.spans import MICRO
 
 Ints = npt.NDArray[np.int64]

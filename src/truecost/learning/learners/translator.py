@@ -26,7 +26,8 @@ from truecost.learning.learners.phrases import (
     target_words,
     without_capital,
 )
-from truecost.learning.system import Answered, Batch, Outputs, Question, Task, restored
+from truecost.learning.snapshots import restored
+from truecost.learning.system import Answered, Batch, Outputs, Question, Task
 
 BEAM = 10  # unfinished translations that are kept at each place
 NEW_PHRASE = -0.7  # one long phrase is better than two short ones

@@ -31,36 +31,38 @@ Timed = tuple[Moment, Sequence[str], Array]  # time, ids, features
 
 @dataclass(frozen=True, eq=False)
 class Course:
-    """The data of a life cycle.
+    """Data of a life cycle: batches with times that a system learns from, and batches that test it.
 
     Attributes
     ----------
     name : str
-        Stands as `stream` in the log; may be empty.
+        Name of the course, written as `stream` in the log; may be empty.
     kind : {"classes", "transcripts", "translation", "diarization"}
-        Output for an item: a class or a text. A diarization is one as
-        `truecost.corrections.texts` writes it.
+        Kind of the outputs. Outputs other than classes are texts; `truecost.corrections.texts`
+        defines the text of a diarization.
     classes : tuple of str
-        All classes; empty for texts.
+        Names of all classes; empty for texts.
     lifelong : tuple of Batch
-        X_l1 ... X_lT, numbered from 0.
+        Lifelong set: T batches to adapt to, in the order of their times, numbered from 0.
     learnt : ndarray of float64, shape (T,)
-        The times l_i, ascending; dates as days since 1970-01-01.
+        Time l_i of each batch of the lifelong set, ascending. Dates are days since 1970-01-01.
     test : tuple of Batch
-        Y_t1 ... Y_tN, numbered from 0. Help with one never reaches another.
+        Test set: N batches, numbered from 0. Help with one test batch does not change the outputs
+        for another.
     tested : ndarray of float64, shape (N,)
-        The times t_j, ascending; some may be equal, so that documents of one time are helped with
-        apart.
+        Time t_j of each test batch, ascending. Several batches may have the same time, for example
+        one batch for each document.
     references : mapping of str to str
-        Reference of every item, by id.
+        Correct output of each item, by id.
     bootstrap : Batch, optional
-        Initialisation data: what M_0 has learnt, with their references.
+        Items from which the initial version M_0 learns, with their references.
     documents : mapping of str to str
-        Document of an item, for budgets of documents. Default: each item is its own document.
+        Document of each item, by id, for limits on the help with one document. Default: each item
+        is a document.
     digest : str
-        Short hash of all above: a run resumes on the same course only.
+        Short hash of the data. A run can be resumed only with a course that has the same hash.
     signature : str
-        How the course was made, in a few words.
+        Origin of the course, in a few words.
     """
 
     name: str
@@ -90,13 +92,13 @@ class Course:
         name: str = "",
         signature: str = "",
     ) -> Self:
-        """A course of plain parts, with its digest.
+        """A course from plain parts, with its digest.
 
         Parameters
         ----------
         lifelong, test : iterable of (time, ids, features)
-            In order. A time is a number, a date or the text of one (2024-05-31); features have a
-            row an item, of numbers or objects.
+            Batches in order of time. A time is a number, a date or a date as text (2024-05-31);
+            features have a row for each item, of numbers or objects.
 
         Raises
         ------

@@ -142,26 +142,26 @@ def adapt_offline(course: Course, acting: Acting, budget: int) -> None:
 
 @dataclass(frozen=True)
 class Help:
-    """Amount of a person's help with a batch.
+    """Largest amount of a person's help with one batch.
 
     Parameters
     ----------
     questions : int
-        Number of questions that the system may ask (active).
+        Number of questions that the system may ask.
     corrections : int
-        Number of corrections that the person volunteers (interactive).
+        Number of corrections that the person volunteers.
     document : int, optional
-        Largest number of questions and corrections for one document. By default, each item is a
-        document.
+        Number of questions and corrections about one document. An item without an entry in
+        `Course.documents` counts as a document. Default: no limit.
     seconds : float, optional
-        Busy time after which the person stops.
+        Active time in seconds after which the person stops. Default: no limit.
     rounds : int
-        Number of rounds; the system adapts after each round.
+        Number of rounds. After each round, the system adapts and predicts again.
 
     Raises
     ------
     UsageError
-        When one is out of its range.
+        If a value is out of range.
     """
 
     questions: int = 0

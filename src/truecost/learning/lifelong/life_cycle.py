@@ -36,16 +36,9 @@ from truecost.learning.lifelong.helping import (
 )
 from truecost.learning.log import LogWriter
 from truecost.learning.options import HelpTable
+from truecost.learning.snapshots import checked_state, restorable
 from truecost.learning.stepping import Progress, with_items
-from truecost.learning.system import (
-    Batch,
-    Expert,
-    Learner,
-    Outputs,
-    checked_state,
-    name_of,
-    restorable,
-)
+from truecost.learning.system import Batch, Expert, Learner, Outputs, name_of
 from truecost.options import check_fields
 
 Pass = Literal["assisted", "unsupervised", "frozen"]
@@ -53,24 +46,27 @@ Pass = Literal["assisted", "unsupervised", "frozen"]
 
 @dataclass(frozen=True)
 class Life:
-    """Settings of a life cycle.
+    """Settings of a life cycle: how much a person helps, and when.
 
     Parameters
     ----------
     stream : Help
-        With the lifelong set.
+        Help with each batch of the lifelong set. Default: no help.
     test : Help
-        With the test set; the system needs `snapshot` and `restore` for it.
+        Help with each batch of the test set; the system needs `snapshot` and `restore`. Default: no
+        help.
     offline : int, optional
-        Questions of the offline adaptation after each batch of the lifelong set; 0 for adapting
-        offline without a person, None for no offline adaptation.
+        Number of offline questions after each batch of the lifelong set, about any earlier item. 0:
+        the system adapts offline without a person. Default: no offline adaptation.
     any_times : bool
-        Allow test times that do not spread over the time of the lifelong set.
+        Whether the test times may lie outside the time of the lifelong set. By default, the times
+        must satisfy l_1 < t_1 < l_T < t_N, where l_1 and l_T are the first and the last time of the
+        lifelong set, t_1 and t_N those of the test set.
 
     Raises
     ------
     UsageError
-        When `offline` is negative.
+        If `offline` is negative.
     """
 
     stream: Help = NO_HELP
@@ -101,37 +97,49 @@ def run_lifelong(
     checkpoint: int = 0,
     progress: Progress | None = None,
 ) -> None:
-    """Let a system live through a course, and log what happens.
+    """Run a system through a life cycle, and write an event log.
+
+    For each batch of the lifelong set, the system predicts, receives help, and adapts: a new
+    version results. Each version predicts all test batches. If a person helps with a test batch,
+    the version returns to its earlier state afterwards.
 
     Parameters
     ----------
+    course : Course
+        Data of the life cycle.
     system : Learner
-        New. A `System` where it asks; `Restorable` where test data are helped with. It may have
-        `unsupervised = True` (adapts without answers too), `verdicts = True` (can learn from
-        answers that say only right or wrong), and `ask_offline(budget)` and
-        `adapt_offline(answered)`.
+        Learner to run, in its initial state. Questions require a `System`; help with test batches
+        requires `Restorable`. Optional members:
+
+        - `unsupervised = True`: the system can adapt without answers.
+        - `verdicts = True`: the system can learn from answers that only say right or wrong.
+        - `ask_offline(budget)`, `adapt_offline(answered)`: questions about earlier items, and
+          adaptation to the answers.
     expert : Expert or None
-        As `truecost.learning.lifelong.person` says; not needed where nobody helps.
+        Person who helps; see `truecost.learning.lifelong.person` for optional methods. None if
+        there is no help.
     life : Life
-        Its helps and offline questions count for the assisted pass only.
+        Amount of help; used only if `passing` is `assisted`.
     log : LogWriter
-        Open. The code that opened it closes it.
+        Open event log. The function does not close it.
     passing : {"assisted", "unsupervised", "frozen"}
+        How the system learns. `assisted`: with the help of `life`. `unsupervised`: without a
+        person. `frozen`: not at all; the initial version predicts everything.
     run : str
-        Stands in every event: the seed.
+        Name of the run in each event, for example its seed.
     record_cpu, labelled, checkpoint
-        As for `run_stream`; a step is one batch of a set under one version.
+        Parameters as in `run_stream`. One step is one batch under one version.
     progress : callable, optional
-        Called after each step with the number of steps done and their total,
-        (T + 1) (N + 1).
+        Function that is called after each step with the number of finished steps and the number of
+        all steps, (T + 1)(N + 1): T batches of the lifelong set, N test batches.
 
     Raises
     ------
     UsageError
-        Before anything runs, when the system cannot do what is asked of it.
+        If the system or the expert lacks a method that the settings need. Nothing has run then.
     InputError
-        When the course, the system or the expert is not as it should be, the system remembers test
-        data, or the log holds events of another run.
+        If the course is invalid, the system or the expert gives an invalid value, the system
+        remembers test data, or the log contains events of another run.
     """
     if passing != "assisted":
         life = life.without_person()

@@ -75,45 +75,48 @@ Fixed = tuple[str, tuple[str, ...], str]  # an output, parts, and the output wit
 
 @dataclass(frozen=True, eq=False)
 class DomainExpert(SimulatedPerson):
-    """Answers and corrects from the references, with the time and the mistakes of a person.
+    """Simulated person who answers questions and corrects outputs, with working times and mistakes.
 
-    Every draw is keyed by the seed, the course, the item and its part: the same item gets the same
-    answer from whichever version asks.
+    All random numbers depend only on the seed, the course, the item and its part. Different
+    versions of a system therefore receive identical answers to a question.
 
     Parameters
     ----------
     kind : {"classes", "transcripts", "translation", "diarization"}
+        Kind of the outputs.
     references : mapping of str to str
-        Reference of each item, by id.
+        Correct output of each item, by id.
     classes : tuple of str
-        Of the kind `classes`.
+        Names of the classes; only for the kind `classes`.
     seconds : float or (float, float)
-        Time of an answer: always the same, or mean and standard deviation of a lognormal
-        distribution.
+        Active time for an answer or a refusal, in seconds: a constant, or mean and standard
+        deviation of a lognormal distribution.
     word_seconds, action_seconds : float
-        Additional seconds for each entered word, and for each simple action.
+        Additional seconds for each word that the person enters, and for each simple action.
     error_rate : float
-        Probability [0, 1] of a wrong answer: another class; a text with one wrong word; a turn with
-        another speaker.
+        Probability of a wrong answer, in [0, 1]: another class, a text with one wrong word, or a
+        speech turn with another speaker.
     delay : int or (int, int)
-        Number of batches of the lifelong set between an answer and its arrival at the system. There
-        is no delay on the test set (where an output waits for the person), offline, and for
-        corrections.
+        Number of batches of the lifelong set from the question to the arrival of the answer: a
+        constant, or minimum and maximum of a uniform distribution. Answers about the test set,
+        offline answers and corrections have no delay.
     refusal : float
-        Probability [0, 1] that the person gives no answer, and overlooks what could be volunteered.
+        Probability, in [0, 1], that the person refuses an answer, or overlooks an error that could
+        be corrected.
     cost : mapping of str to float or (float, float)
-        `seconds` of items of a class, where they differ.
+        Active time for items of certain classes, by class, if it differs from `seconds`.
     says : {"corrections", "verdicts"}
-        The right output, or only whether the output is right.
+        Content of an answer. `corrections`: the correct output. `verdicts`: only whether the output
+        is right.
     seed : int
-        Experts with the same seed make the same mistakes.
+        Seed of the random numbers. Experts with the same seed make the same mistakes.
     name : str
-        Stands in the log.
+        Name of the person in the log.
 
     Raises
     ------
     UsageError
-        When a setting is out of its range.
+        If a setting is out of range.
     """
 
     kind: str
@@ -136,7 +139,9 @@ class DomainExpert(SimulatedPerson):
             )
 
     def answer(self, question: Question, batch: Batch) -> Answer:
-        """The person's answer about an item without seeing an output of it."""
+        """Simulated answer to a question about an item, given without seeing the output of the
+        system.
+        """
         return self.correct(question, batch, None)
 
     def correct(self, question: Question, batch: Batch, output: str | None) -> Answer:
@@ -164,19 +169,21 @@ class DomainExpert(SimulatedPerson):
         )
 
     def volunteer(self, batch: Batch, outputs: Outputs, given: Sequence[Answer]) -> Answer | None:
-        """The correction that helps most: of the part with the most errors.
+        """Correction of the part with the most errors in a batch.
 
         Parameters
         ----------
+        batch : Batch
+            Batch that the person sees.
         outputs : Outputs
-            The present outputs of the system.
+            Current outputs of the system for the batch.
         given : sequence of Answer
-            The earlier answers about these items; they are not repeated.
+            Earlier answers and corrections for the batch, which are not repeated.
 
         Returns
         -------
         Answer or None
-            None when nothing is left to correct.
+            The correction; None if no error is left.
         """
         worst: tuple[float, int, str] | None = None
         for row, (item, output) in enumerate(zip(batch.ids, outputs.decisions, strict=True)):

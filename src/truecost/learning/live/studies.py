@@ -283,28 +283,34 @@ def run_live(
     resume: bool = False,
     progress: Progress | None = None,
 ) -> Outcome:
-    """Make the data of a study, the logs of a live run or the runs of methods, and score them.
+    """Run a live study: produce its event logs, or train its methods, and score the results.
 
     Parameters
     ----------
     study : Study
-        With `[source]` or `[training]`.
+        Study with a table `[source]` (streams, lifelong learning) or `[training]` (methods).
     directory : str or Path
-        New or empty; with `resume` also one that a run of this study began. Logs and runs are
-        written below it, and stay whatever happens; the result itself is for
-        `truecost.study.write`.
+        Output folder for logs and trained runs: new or empty, or with `resume` the folder of an
+        earlier run of the study. An error does not delete it. `truecost.study.write` writes the
+        result.
     resume : bool
-        Continue an existing run.
+        Whether to continue the run in `directory`.
     progress : callable, optional
-        Told what is being done, how far it is, and all of it.
+        Function that is called with the current activity as text, the number of finished steps and
+        the number of all steps.
+
+    Returns
+    -------
+    Outcome
+        Result rows, warnings and inputs of the study.
 
     Raises
     ------
     UsageError
-        When the study contradicts itself, there is something in the directory already, or what is
-        there was made otherwise.
+        If settings of the study contradict each other, or the folder contains other files or the
+        run of another study.
     InputError
-        When data, a system, an expert or a program fail, or another process works there.
+        If data, a system, an expert or a program fails, or another process uses the folder.
 
     Examples
     --------

@@ -21,20 +21,13 @@ from truecost.errors import UsageError
 from truecost.lazy import listed_in
 from truecost.learning import strategies
 from truecost.learning.learners.building import found_in
+from truecost.learning.snapshots import can_keep, restorable
 from truecost.learning.strategies import settings as reading
 from truecost.learning.strategies import uncertainty
 from truecost.learning.strategies.activeml import OWN, build_activeml
 from truecost.learning.strategies.settings import Keeping, Kind, Settings, listed, part_of
 from truecost.learning.strategies.uncertainty import ByUtility
-from truecost.learning.system import (
-    Answered,
-    Batch,
-    Floats,
-    Outputs,
-    Strategy,
-    can_keep,
-    restorable,
-)
+from truecost.learning.system import Answered, Batch, Floats, Outputs, Strategy
 
 FOLDER = "folder"  # where the module is looked for too; no option of the strategy
 
@@ -324,27 +317,32 @@ def kinds() -> dict[str, Kind]:
 def build(
     name: str, options: Mapping[str, Any] | None = None, seed: int = 0, classes: Sequence[str] = ()
 ) -> Strategy:
-    """A strategy by its name.
+    """Build a query strategy by its name.
 
     Parameters
     ----------
     name : str
-        One of `kinds()`, with a class of scikit-activeml in place of CLASS, or `module:NAME` of a
-        class, a function or an object of yours.
+        Name of a strategy, as listed by `truecost list strategies`; or `activeml:CLASS` with a
+        class of scikit-activeml; or `module:NAME` with a class, a function or an object of your
+        own.
     options : mapping of str to object
-        Its own.
+        Settings of the strategy.
     seed : int
-        Of the run.
+        Seed of the run.
     classes : sequence of str
-        Of the learner, in the order of its probabilities; only scikit-activeml's strategies use
-        them, and manage without.
+        Classes in the order of the learner's probabilities. Only strategies of scikit-activeml use
+        them.
+
+    Returns
+    -------
+    Strategy
 
     Raises
     ------
     UsageError
-        When the name or an option is not known, or a value is out of range.
+        If the name or an option is unknown, or a value is out of range.
     MissingExtraError
-        When scikit-activeml is needed and not installed.
+        If scikit-activeml is needed and not installed.
 
     Examples
     --------

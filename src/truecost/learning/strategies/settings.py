@@ -16,16 +16,8 @@ import numpy as np
 
 from truecost.errors import UsageError, near
 from truecost.learning.checking import checked_array, softmax
-from truecost.learning.system import (
-    Answered,
-    Array,
-    Batch,
-    Floats,
-    Outputs,
-    Strategy,
-    described,
-    unusable,
-)
+from truecost.learning.snapshots import unusable
+from truecost.learning.system import Answered, Array, Batch, Floats, Outputs, Strategy, described
 
 CONFIDENT = "least-confidence, margin and entropy"  # strategies that need probabilities alone
 

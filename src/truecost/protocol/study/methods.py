@@ -200,12 +200,13 @@ def on_one_list(listed: Listed | None) -> list[Problem]:
 
 
 PAIRING = (
-    "the methods share the units of the test in every replicate; their runs are drawn "
-    "independently, for equal seeds do not pair methods"
+    "in every replicate, all methods have the same units of the test; the runs of each method are "
+    "drawn independently, because equal seeds do not make a pair of two methods"
 )
 SAME_SETS = (
-    "the methods share the units of the test and the training sets in every replicate; a set is "
-    "drawn with all its seeds, for equal seeds pair neither methods nor sets"
+    "in every replicate, all methods have the same units of the test and the same training sets; a "
+    "training set is drawn with all its seeds, because equal seeds make no pair of two methods or "
+    "of two sets"
 )
 COLUMNS = ("seed", "training")  # of the runs that `methods run` makes
 

@@ -21,14 +21,14 @@ MOST_CLASSES = 8  # that a picture tells apart
 def render(
     found: Checked, inputs: Sequence[Mapping[str, str]] = (), plans: Sequence[str] = ()
 ) -> str:
-    """The page as HTML: one file, no network.
+    """The page of a split check as HTML: one file, without network.
 
     Parameters
     ----------
     inputs : sequence of mapping
-        `file` and `sha256` of each file that was read.
+        Input files, each with `file` and `sha256`.
     plans : sequence of str
-        Which files are still the splits that were written.
+        Notes on the files that still contain the split that was written.
     """
     lines = tuple(Line("bad", "leak", f.rule, f.message) for f in found.leaks)
     notes = tuple(f"{f.rule}: {f.message}" for f in found.findings if f.kind == "note")

@@ -45,18 +45,30 @@ FOUND, BASELINE = "spurious-correlation", "baseline-of-characteristics"
 
 
 def run_spurious(study: Study, progress: Progress | None = None) -> Outcome:
-    """Score predictors from characteristics that should not predict the class, and systems beside
-    them, compared sample by sample.
+    """Run a study of spurious correlations: predict the class from characteristics that should not
+    predict it.
 
-    A problem with the rule `spurious-correlation` is raised for each predictor with a whole
-    interval below the naive baseline (normalised cross entropy or normalised expected cost), and
-    one with the rule `baseline-of-characteristics` for each system that is not better than it.
+    Each predictor is scored like a system, and each system of the study is compared with the
+    predictors on the same samples (Ferrer et al. 2024, section 2.4). Two kinds of findings are
+    added to ``Outcome.problems``:
+
+    - rule ``spurious-correlation``: a predictor is better than the naive baseline, because its
+      whole confidence interval of the normalised cross entropy or of the normalised expected cost
+      is below 1;
+    - rule ``baseline-of-characteristics``: a system is not better than such a predictor.
+
+    Parameters
+    ----------
+    study : Study
+        Study with a ``[spurious]`` table.
+    progress : callable, optional
+        Function that is called with the progress of the computation.
 
     Raises
     ------
     UsageError, InputError
-        When the study contradicts itself, or does not go with the data; when a file cannot be read,
-        samples and trials do not agree, or there are too few groups.
+        If tables of the study contradict each other or the data, a file cannot be read, a system
+        has other samples than the table of samples, or there are too few groups.
     """
     running.check_study(study)
     idle = study.data.given().keys() - {"target", "classes"}

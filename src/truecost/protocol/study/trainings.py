@@ -31,8 +31,8 @@ from truecost.learning.parallel import Tell, run_jobs
 from truecost.options import check
 from truecost.protocol import training_runs
 from truecost.protocol.options import MethodsTable, TrainingTable
-from truecost.protocol.samples import TrainingList, read_list, write_sets
 from truecost.protocol.study.methods import Listed
+from truecost.protocol.training_list import TrainingList, read_list, write_sets
 from truecost.protocol.training_runs import Command, Training
 from truecost.resources.recording import handled, ignored
 from truecost.study.checking import check_idle, check_task

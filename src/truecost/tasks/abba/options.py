@@ -20,7 +20,9 @@ DEALT = {"log": ("cross-fitting, without --train",)}
 
 
 class AbbaTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
-    """`[abba]`: settings of the comparison of two models."""
+    """Table ``[abba]`` of a study: comparison of a deployed and a candidate model from accepted
+    items.
+    """
 
     __table__: ClassVar[str] = "abba"
     __group__: ClassVar[str] = "Thresholds"

@@ -11,7 +11,7 @@ from truecost.core.results import Row
 from truecost.outputs.page import thinned
 from truecost.pictures.boards import stacks
 from truecost.pictures.picture import Axis, Kind, Mark, Picture, span
-from truecost.pictures.rows import WEAK, Rows, figures_of, needed, one_measure, prefix_of
+from truecost.pictures.rows import FEW, WEAK, Rows, figures_of, needed, one_measure, prefix_of
 from truecost.pictures.tables import Shown, Table, note, without_empty_columns
 from truecost.report.section import joined
 from truecost.report.words import against_naive, endless
@@ -27,20 +27,22 @@ POINTS = 20  # rows of a table of a curve
 
 
 def ratios(rows: Sequence[Row], *, title: str = "") -> Picture:
-    """Ratios with intervals on a logarithmic axis, a row each, a line at 1 and the verdict.
+    """Ratios of candidate B to deployed model A, with intervals and verdicts; one row for each
+    ratio.
 
-    A value from machine labels only is hollow. A value from too few data is hollow and dashed, and
-    does not widen the axis.
+    The axis is logarithmic, with a line at 1 (no change). A hollow dot is a value from machine
+    labels only. A hollow dot with a dashed interval rests on too few data, and does not extend the
+    axis.
 
     Parameters
     ----------
     rows : sequence of Row
-        Values of one measure of AB/BA, in their order: by deployment, estimator, subset.
+        Result rows of one AB/BA measure, in drawing order.
 
     Raises
     ------
     UsageError
-        If there are no estimates, or they belong to several measures.
+        If there are no rows, or rows of several measures.
 
     Examples
     --------
@@ -82,7 +84,7 @@ def ratios(rows: Sequence[Row], *, title: str = "") -> Picture:
     alone = any("uncorrected" in r.flags and r.value is not None for r in rows)
     weak = any(WEAK & {*r.flags} and r.value is not None for r in rows)
     key: list[tuple[Kind, str]] = [("hollow", "machine labels alone")] if alone else []
-    key += [("hollow", "dashed: too few items")] if weak else []
+    key += [("hollow", FEW)] if weak else []
     prefix = prefix_of([r.dims.get("subset", "all") for r in rows]).rstrip("=")
     about = f"{label}, B over A{f', by {prefix}' if prefix else ''}"
     return lines.picture(
@@ -128,12 +130,16 @@ def span_of(rows: Sequence[Row]) -> tuple[float, float]:
 
 
 def collected(description: Description, *, title: str = "") -> Picture:
-    """Items of the four cells as stacked bars: labelled true, labelled false, and without a label.
+    """Numbers of collected items as stacked bars, one bar for each of the four cells of AB/BA.
+
+    The cells are `11A` (collected by A, accepted by both models), `10A` (collected by A, accepted
+    by A alone), and `11B` and `01B` for B. The parts of a bar are items labelled true, items
+    labelled false, and items without a human label.
 
     Parameters
     ----------
     description : Description
-        As `truecost.tasks.abba.describing.describe` gives it.
+        Description of the data, as `tc.abba.describe` returns it.
 
     Examples
     --------
@@ -166,20 +172,22 @@ def _share(share: float | None) -> str:
 
 
 def machine_labels(description: Description, *, title: str = "") -> Picture:
-    """By cell the mean probability of a machine against the share of true accepts, where labelled.
+    """Machine probabilities against human labels: share of true accepts in each cell, on the
+    labelled items.
 
-    The interval is that of the share less the mean: where it leaves the machine's mark out, the
-    machine errs.
+    A hollow dot is the mean probability of the machine, a filled dot the share of human labels. The
+    interval belongs to the difference between both: if it does not contain the hollow dot, the
+    machine is biased in this cell.
 
     Parameters
     ----------
     description : Description
-        As `truecost.tasks.abba.describing.describe` gives it, of a deployment with machine scores.
+        Description of data with machine scores, as `tc.abba.describe` returns it.
 
     Raises
     ------
     UsageError
-        When no cell has both machine scores and labels.
+        If no cell has both machine scores and human labels.
     """
     further = ("labels", "human share", "machine, same items", "machine, all items")
     cells, lines = held_cells(description), Rows(("human less machine",), further, "cell")
@@ -217,13 +225,15 @@ def _gap(c: CellCounts) -> Shown:
 
 
 def probability_mapping(found: MachineCalibration, *, title: str = "") -> Picture:
-    """Probability of a true accept against the machine score, and the isotonic one as a check.
+    """Calibration of machine scores: probability of a true accept against the score (Petegrosso et
+    al. 2022, Fig. 3).
+
+    The isotonic calibration is drawn as a check.
 
     Parameters
     ----------
     found : MachineCalibration
-        As `truecost.tasks.abba.calibrating.calibrate_machine` gives it (Fig. 3 of Petegrosso et al.
-        2022).
+        Result of `tc.abba.calibrate_machine`.
     """
     score, *curves = (found.curve[n].to_numpy() for n in ("score", "probability", "isotonic"))
     middles = np.concatenate([score[:1], (score[1:] + score[:-1]) / 2, score[-1:]])

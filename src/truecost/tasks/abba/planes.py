@@ -103,22 +103,24 @@ class Path:
 
 
 def trade_off(planes: Sequence[Plane], *, title: str = "") -> Picture:
-    """Relative recall against relative FPR, a curve over the thresholds of B for each plane.
+    """Trade-off of candidate B: relative recall against relative false-positive rate, one curve
+    over the thresholds of B.
 
-    Both axes are logarithmic; where both ratios improve the plane is shaded. The deployed threshold
-    is filled, a chosen one hollow, each with a cross of its intervals. Of up to two curves some
-    further thresholds have a cross. Of planes on the very same curve the first is drawn, and
-    the legend names the others.
+    Both axes are logarithmic. The area where both ratios improve is shaded. A filled dot is the
+    deployed threshold, a hollow dot a chosen threshold; crosses show the intervals of both ratios.
+    With up to two curves, further thresholds have crosses. Of identical curves, only the first is
+    drawn, and the legend names the others.
 
     Parameters
     ----------
     planes : sequence of Plane
-        As `truecost.tasks.abba.thresholds.choose` gives them.
+        Planes (the second result of `tc.abba.choose`), of one or several deployments; one curve for
+        each.
 
     Raises
     ------
     UsageError
-        When there are none, or no ratio is defined.
+        If there are no planes, or no ratio is defined.
     """
     paths = [Path(plane) for plane in planes]
     needed([p for p in paths if p.defined.any()], "no plane has defined ratios")
@@ -206,20 +208,22 @@ def _box(paths: Sequence[Path], name: str) -> tuple[float, float]:
 
 
 def ratios_by_threshold(plane: Plane, *, title: str = "") -> Picture:
-    """Both ratios against the threshold with pointwise bands, limits and the chosen thresholds.
+    """Relative recall and relative false-positive rate of candidate B against its threshold, with
+    pointwise intervals.
 
-    Upright lines are the deployed threshold and those that rules choose; a pale bar on such a line
-    goes where the replicates choose theirs. Lines across are limits of the rules.
+    Vertical lines are the deployed threshold and the chosen thresholds. The pale bar of a chosen
+    threshold is the range of thresholds chosen in the bootstrap replicates. Horizontal lines are
+    limits for the choice of a threshold.
 
     Parameters
     ----------
     plane : Plane
-        As `truecost.tasks.abba.thresholds.choose` gives it.
+        One plane from the second result of `tc.abba.choose`.
 
     Raises
     ------
     UsageError
-        When no ratio is defined.
+        If no ratio is defined.
     """
     path = Path(plane)
     across = _across(path)

@@ -275,16 +275,16 @@ class LogRows:
     def coded(
         self, column: str, key: str, words: Mapping[str, float]
     ) -> tuple[Floats, pl.Series, Mask]:
-        """A column of words, which are in lower case, as numbers.
+        """The numbers of a column of words; `words` are in lower case.
 
         Returns
         -------
         codes : ndarray of float64, shape (rows,)
-            NaN where there is no word of these.
+            Number of each word; NaN for another text or none.
         texts : polars.Series of str
-            What stands there; null where it is empty or says NA, NaN, null or none.
+            Text of each cell; null for an empty cell, NA, NaN, null or none.
         unknown : ndarray of bool, shape (rows,)
-            Where something else stands.
+            Whether a cell holds another text.
         """
         texts = self.table.texts(column, key)
         lower = texts.str.to_lowercase()

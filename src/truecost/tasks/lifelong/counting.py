@@ -262,23 +262,23 @@ def read_lifelong(
     about: Mapping[str, str] | None = None,
     parts: Collection[str] | None = None,
 ) -> Lifelong:
-    r"""One system over its life, from the event logs of its runs.
+    r"""The record of one system over its life, from the event logs of its runs.
 
     Parameters
     ----------
     logs : str, Path or EventLog, or a sequence of these
         Event logs, one for each run, or folders of logs.
     options : object, optional
-        Choices of the kind.
+        Choices of the kind of output.
     labels : Labels, optional
-        What is right: a table with `id` and `label`, whose further columns are for units and
-        subsets; the labels of the predictions when left out.
+        Right outputs: a table with `id` and `label`, whose further columns are for units and
+        subsets. Default: the labels of the predictions.
     references : sequence of Labels
         Further right outputs of the items.
     about : mapping of str to str, optional
         Further dims of the rows: `strategy`.
     parts : collection of str, optional
-        Parts of the evidence to count; all of the kind when left out.
+        Parts of the evidence to count. Default: all parts of the kind.
 
     Examples
     --------

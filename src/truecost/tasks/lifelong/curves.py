@@ -13,7 +13,7 @@ from truecost.outputs.page import thinned
 from truecost.pictures.picture import Axis, Kind, Mark, Picture, span
 from truecost.pictures.rows import needed
 from truecost.report.words import listed
-from truecost.tasks.lifelong.descriptions import (
+from truecost.tasks.lifelong.described import (
     Cell,
     Figure,
     LifelongDescription,
@@ -25,7 +25,7 @@ Found = LifelongDescription
 POLICIES = 4  # that curves show
 MOST = 30  # versions, times or points that have a mark of their own
 MOST_AREAS = 8  # in a caption
-LATER = "still to come"
+LATER = "not yet seen"
 DOTS: dict[bool, Kind] = {False: "dot", True: "hollow"}  # by whether it is still to come
 ZERO = Figure(value=0.0)
 COSTS = {
@@ -151,12 +151,18 @@ def newest_cells(found: Found) -> list[Cell]:
 
 
 def policy_times(found: Found, *, title: str = "") -> Picture:
-    """Scores of the last version over the test times, the weights of policies above them.
+    """Scores of the last version against the test time, with a strip of the weights of user
+    policies.
 
     Parameters
     ----------
     found : LifelongDescription
-        Of a system of a result.
+        Description of a system, as `tc.lifelong.describe` returns it.
+
+    Raises
+    ------
+    UsageError
+        If the last version has no score.
     """
     cells, count = newest_cells(found), len(found.versions)
     known = [p for p in found.policies[:POLICIES] if len(p.weights) == count]
@@ -187,14 +193,20 @@ def by_version(policy: PolicyCurve, found: Found) -> dict[str, PolicyFigure]:
 
 
 def policy_versions(found: Found, *, title: str = "") -> Picture:
-    """The score under each policy from version to version (Prokopalo et al. 2020, Eq. 2 and 3).
+    """Score under each user policy, from version to version (Prokopalo et al. 2020, Eq. 2 and 3).
 
-    Dotted is the initial version, kept frozen, in the same windows.
+    A dotted line is the score of the initial version without learning, on the same test times. A
+    part of the line that is far from the other scores is outside the picture.
 
     Parameters
     ----------
     found : LifelongDescription
-        Of a system of a result.
+        Description of a system, as `tc.lifelong.describe` returns it.
+
+    Raises
+    ------
+    UsageError
+        If no policy has a value for any version.
     """
     shown = {p.name: of for p in found.policies[:POLICIES] if (of := by_version(p, found))}
     names = [v for v in found.versions if any(v in of for of in shown.values())]
@@ -204,25 +216,38 @@ def policy_versions(found: Found, *, title: str = "") -> Picture:
         at = [names.index(v) for v in of]
         naive = [Figure(value=f.naive) for f in of.values()]
         y = np.array([f.value for f in naive], float)
-        curves.across += naive
         curves.marks.append(Mark(kind="line", x=at, y=y, series=name, weak=True))
         notes = [f"initial version {found.text_of(f)}" * (f.value is not None) for f in naive]
         curves.add(name, at, [*of], [*of.values()], notes)
+    curves.across += _near(curves.across, [f.naive for of in shown.values() for f in of.values()])
     x = _named("version", names, range(len(names)))
     return curves.picture(
         "versions", x, _score(found), some_of(names, "versions have a dot"), title=title
     )
 
 
+def _near(shown: Sequence[Figure], others: Sequence[float | None]) -> list[Figure]:
+    """Other figures that widen the axis of those shown by half its length, and no further."""
+    low, high = span([v for f in shown for v in (f.value, f.lower, f.upper) if v is not None])
+    most = (high - low) / 2
+    return [Figure(value=v) for v in others if v is not None and low - most <= v <= high + most]
+
+
 def lifelong_sequence(found: Found, *, beside: Sequence[Found] = (), title: str = "") -> Picture:
-    """The score of each batch of the lifelong set, S(M_i, l_i), before and after it was learnt.
+    """Score on each batch of the lifelong set, before and after the system adapted to it.
 
     Parameters
     ----------
     found : LifelongDescription
-        Of a system of a result.
+        Description of a system, as `tc.lifelong.describe` returns it.
     beside : sequence of LifelongDescription
-        Systems with pictures beside this one: all have the same axis of scores.
+        Systems whose pictures are shown side by side with this one; all have a common axis of
+        scores.
+
+    Raises
+    ------
+    UsageError
+        If there are no scores on the lifelong set.
     """
     needed(found.stream, "the lifelong set was not scored")
     scored = {f.version for f in found.stream}
@@ -232,25 +257,27 @@ def lifelong_sequence(found: Found, *, beside: Sequence[Found] = (), title: str 
         of = {f.version: f for f in found.stream if f.state == state}
         if of:
             curves.add(series, [names.index(v) for v in of], [*of], [*of.values()])
-    x = _named("version that came of the data", names, range(len(names)))
+    x = _named("version trained on the data", names, range(len(names)))
     label = f"{found.score} on the lifelong set"
     return curves.picture("sequence", x, label, some_of(names, "versions have a dot"), title=title)
 
 
 def learning_curves(found: Sequence[Found], *, title: str = "") -> Picture:
-    """The score of each system against the cost of help: a step function up to the largest cost.
+    """Learning curves: score of each system against the cost of help, as step functions.
 
-    The area is that under the curve, divided by the range of costs (Prokopalo et al. 2020, Fig. 2).
+    The caption shows the area under each curve, divided by the range of costs (Prokopalo et al.
+    2020, Fig. 2).
 
     Parameters
     ----------
     found : sequence of LifelongDescription
-        Systems of a result, of one score, their costs in one unit.
+        Descriptions of systems with one score and one unit of cost, as `tc.lifelong.describe`
+        returns them.
 
     Raises
     ------
     UsageError
-        When there are no curves, or they are of several costs or scores.
+        If there are no curves, or several scores or units of cost.
     """
     known = [(d, d.curve) for d in found if d.curve is not None and d.curve.points]
     needed(known, "no system has help at a known cost")

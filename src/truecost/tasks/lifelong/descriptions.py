@@ -5,17 +5,25 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 import numpy as np
 from msgspec.structs import asdict
 
-from truecost.core.digits import Scale, uncertain
 from truecost.core.evidence import Evidence, Totals
 from truecost.core.intervals.smooth import finite
 from truecost.core.measure import Floats, Measure, share
 from truecost.core.replication import with_ends
 from truecost.core.scoring import Scoring
 from truecost.tasks.lifelong import records
+from truecost.tasks.lifelong.described import (
+    Cell,
+    CurvePoint,
+    Figure,
+    LearningCurve,
+    LifelongDescription,
+    PolicyCurve,
+    PolicyFigure,
+    StreamFigure,
+)
 from truecost.tasks.lifelong.measures import inner_of
 from truecost.tasks.lifelong.options import LifelongScoring
 from truecost.tasks.lifelong.records import Lifelong
@@ -32,134 +40,6 @@ FROZEN = "frozen"  # the strategy of the initial version, which every row has as
 UNHELPED = (FROZEN, "unsupervised")  # strategies of baselines, in which nobody helped
 
 
-class Figure(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A value with its interval; None where it is undefined."""
-
-    value: float | None = None
-    lower: float | None = None
-    upper: float | None = None
-
-
-class Cell(Figure, frozen=True, kw_only=True, omit_defaults=True):
-    """The score of one version on the test set of one time, in one state.
-
-    The state is base, adapted, impaired, corrected or penalised; `seen` times lie in the window
-    [l_1, l_i] of the version: later ones are the future.
-    """
-
-    version: str
-    time: str
-    state: str = "base"
-    seen: bool = True
-
-
-class PolicyFigure(Figure, frozen=True, kw_only=True, omit_defaults=True):
-    """A measure of one version under a policy; `naive` is the initial version in that window."""
-
-    version: str
-    measure: str
-    naive: float | None = None
-
-
-class PolicyCurve(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One user policy: its name, what the user wants (`says`), and the figures under it.
-
-    `weights` are P(t_j) of each version (rows) over the test times (columns); 0 outside its
-    window.
-    """
-
-    name: str
-    says: str
-    weights: list[list[float]]
-    figures: list[PolicyFigure] = msgspec.field(default_factory=list)
-
-
-class StreamFigure(Figure, frozen=True, kw_only=True, omit_defaults=True):
-    """S(M_i, l_i): the score on the lifelong set itself, by the version that came of the data.
-
-    In state `base` what the version before said of them, in `adapted` what the version itself
-    says.
-    """
-
-    version: str
-    state: str
-
-
-class CurvePoint(Figure, frozen=True, kw_only=True, omit_defaults=True):
-    """A point of the curve of scores against the cost of help."""
-
-    cost: float
-
-
-class LearningCurve(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Score against cost of interaction (Prokopalo et al. 2020, Fig. 2), in seconds, words,
-    actions, answers or cost.
-
-    The points are a step function, whose last value holds up to the largest cost, `maximum`;
-    `area` is that under the curve, divided by the range of costs.
-    """
-
-    cost: str
-    points: list[CurvePoint]
-    maximum: float
-    area: Figure
-
-
-class LifelongDescription(
-    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="system"
-):
-    """One system across time.
-
-    Attributes
-    ----------
-    dims : dict of str to str
-        Its owner: system, strategy.
-    score : str
-        Label of the score: wer, bleu, classification_cost, ...
-    title : str
-        What a reader sees of it.
-    direction : {"lower", "higher"}
-    shown_in : {"", "percent"}
-    learnt : list of float or None
-        Their times; None for the initial version.
-    curve : LearningCurve or None
-    """
-
-    dims: dict[str, str]
-    score: str
-    title: str
-    direction: str
-    shown_in: str = ""
-    versions: list[str]
-    learnt: list[float | None]
-    times: list[str]
-    at: list[float]
-    cells: list[Cell]
-    policies: list[PolicyCurve] = msgspec.field(default_factory=list)
-    stream: list[StreamFigure] = msgspec.field(default_factory=list)
-    curve: LearningCurve | None = None
-
-    @property
-    def name(self) -> str:
-        """The system, with the way it lived where that is not as it was configured."""
-        return name_in(self.dims)
-
-    @property
-    def scale(self) -> Scale:
-        """How readers see its figures."""
-        return "%" if self.shown_in == "percent" else ""
-
-    def text_of(self, of: Figure) -> str:
-        """A figure with its interval, to two digits of its half-width."""
-        return " ".join(uncertain(of.value, of.lower, of.upper, self.scale)).strip()
-
-
-def name_in(dims: Mapping[str, str]) -> str:
-    """The system that dimensions name, and its strategy unless the name ends with it."""
-    system, strategy = dims.get("system", ""), dims.get("strategy", "")
-    return ", ".join(filter(None, (system, "" if system.endswith(strategy) else strategy)))
-
-
 FEWER = 500  # replicates are enough for the intervals that pictures show
 DRAWN = ("policy_score", "penalised_score", "adapted_score", "penalty")
 PENALISED = "penalised"
@@ -169,14 +49,21 @@ OF_ROW = ("measure", "value", "lower", "upper", "naive")  # what a figure of a p
 def describe_lifelong(
     lifelong: Lifelong, scoring: Scoring, dims: Mapping[str, str] | None = None
 ) -> LifelongDescription:
-    """Every score of a system across time, under each policy, and its learning curve.
+    """Compute the description of a system: all scores across time, under each policy, and its
+    learning curve.
 
     Parameters
     ----------
+    lifelong : Lifelong
+        Record of the system.
     scoring : Scoring
-        At most 500 replicates of its plan are drawn.
+        Choices for scoring, as for `tc.score_system`. At most 500 bootstrap replicates are used.
     dims : mapping of str to str, optional
-        Subject in addition to the system.
+        Additional entries of `dims`, such as the collection.
+
+    Returns
+    -------
+    LifelongDescription
     """
     plan, every = scoring.plan, replace(scoring.chosen(LifelongScoring), every_version=True)
     fewer = replace(plan, replicates=min(plan.replicates, FEWER))

@@ -52,31 +52,32 @@ class Kind:
     Attributes
     ----------
     item : str
-        What is counted by, in the singular.
+        Noun of a counted item, in the singular.
     parts : mapping of str to float
-        Parts of the evidence that it can count, with the factor that turns sums into what readers
-        see.
+        Parts of the evidence that can be counted, with the factor from sums to the shown unit.
     scores : tuple of str
         Measures of these parts that can be penalised, the default first.
     count : callable
-        `count(outputs, references, options, part)`: the statistics of each row.
+        Function `count(outputs, references, options, part)` that returns the statistics of each
+        row.
     signature : callable
-        `signature(options, part)`: the choices that enter a part.
+        Function `signature(options, part)` that returns the choices behind a part.
     options : type
-        Of the choices; its defaults are made by calling it.
+        Type of the choices; called without arguments it makes the defaults.
     refused : mapping of str to str
-        Why a measure is not penalised.
+        Reasons why a measure cannot be penalised, by measure.
     prepared : callable
-        `prepared(options, outputs, references)`: the options with what has to be the same for all
-        outputs that are scored together (which classes there are).
+        Function `prepared(options, outputs, references)` that returns the options with what must be
+        the same for all outputs scored together, such as the classes.
     swap : callable, optional
-        `swap(statistics, part)`: those of rows made strictly wrong, and put in place, as a whole.
+        Function `swap(statistics, part)` that returns the statistics of all rows twice: with every
+        output made strictly wrong, and with every output replaced by the right one.
     errors : (str, tuple of str)
-        The part, and the statistics of it that add up to the number of errors (of seconds, where
-        they are timed); none where outputs have no errors that could be counted.
+        Part, and its statistics that add up to the number of errors (in seconds, for timed
+        outputs); empty where outputs have no countable errors.
     own_exchange : callable, optional
-        `own_exchange(outputs, references, corrected, options, part)`: the same with the corrected
-        parts of each row ("" is the whole of it), where there are parts.
+        Function `own_exchange(outputs, references, corrected, options, part)` that returns what
+        `swap` does, for the corrected parts of each row ("" stands for the whole row).
     """
 
     name: str

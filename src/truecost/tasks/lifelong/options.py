@@ -57,7 +57,9 @@ def _policies(text: str, flag: str) -> tuple[str, ...]:
 
 
 class PolicyTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
-    """`[policies.NAME]`: weights of the times for a user."""
+    """Table ``[policies.NAME]`` of a study: weights of the points in time that matter to a user of
+    a lifelong system.
+    """
 
     __table__: ClassVar[str] = "policies"
 
@@ -74,7 +76,9 @@ class PolicyTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class LifelongTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
-    """`[lifelong]`: kind of the outputs, their score, and its weights over time."""
+    """Table ``[lifelong]`` of a study: kind of the outputs, their score, and the weights of scores
+    over time.
+    """
 
     __table__: ClassVar[str] = "lifelong"
     __group__: ClassVar[str] = "Score"
@@ -227,31 +231,35 @@ def _uniform() -> "tuple[Policy, ...]":
 
 @dataclass(frozen=True)
 class LifelongScoring:
-    """How a life cycle is scored.
+    """Choices for scoring the versions of a system across time.
 
     Parameters
     ----------
     score : str
-        Score of the outputs, `NAME` or `NAME:PARAMETER`. Default: the first score of the kind.
+        Score of the outputs, as `NAME` or `NAME:PARAMETER`. Default: the first score of the kind of
+        output, such as wer for transcripts.
     policies : tuple of Policy
-        Rows are made under each.
+        User policies: weights of the test times. Each policy has result rows of its own. Default:
+        uniform weights.
     factors : {"item", "seed", "item,seed"}, optional
-        Resampled factor. Default: items, or seeds if no time has several items.
+        Factor that the intervals resample. `item`: items. `seed`: runs. `item,seed`: items and
+        runs. Default: `item`, or `seed` if no time has several items.
     unit : str
-        Column of the items whose values are resampled together (a document, a speaker).
+        Column with the unit of each item (a document, a speaker), which is resampled as a whole.
+        Default: each item is a unit.
     compat : {"allies-2020"}, optional
-        Penalise BLEU as the organisers' program of 2020 did: n-grams of the corrections are taken
-        from the matches of the adapted output.
+        Compute penalised BLEU as the program of the ALLIES 2020 organisers did: it subtracts the
+        n-grams of the references of corrected sentences from the matches of the adapted output.
     item_seconds : float, optional
-        Seconds that correcting a part of an item takes, for a minimal supervision rate in seconds,
-        and for what a person costs who does everything.
+        Time to correct one part of an item, in seconds. Required for `msr` with `cost="seconds"`,
+        and for the cost of a person who does everything.
     cost : {"seconds", "words", "actions", "answers", "cost"}, optional
-        Unit of that rate and of the learning curve. Default: the first of `cost`, `words` and
-        `answers` that the data contain.
+        Unit of the cost of help, for `msr` (minimal supervision rate) and for the learning curve.
+        Default: the first of `cost`, `words` and `answers` that the data contain.
     max_cost : float, optional
-        Cost at which the learning curve ends. Default: its largest cost.
+        Cost at which the learning curve ends; above 0. Default: the largest cost in the data.
     every_version : bool
-        Rows for each version, in place of the last alone.
+        Whether each version has result rows. Default: only the last version.
     """
 
     score: str = ""

@@ -13,13 +13,8 @@ from truecost.report.story import Naive, Page, Part, Story, without_dims
 from truecost.report.words import isolated, resampled_of
 from truecost.tasks.lifelong import pictures, verdict
 from truecost.tasks.lifelong.curves import POLICIES, by_version
-from truecost.tasks.lifelong.descriptions import (
-    FROZEN,
-    UNHELPED,
-    LifelongDescription,
-    lifelong_frame,
-    name_in,
-)
+from truecost.tasks.lifelong.described import LifelongDescription, name_in
+from truecost.tasks.lifelong.descriptions import FROZEN, UNHELPED, lifelong_frame
 from truecost.tasks.lifelong.scoring import ACROSS
 from truecost.tasks.lifelong.verdict import HELP, MAINS, OFFLINE, newest_rows
 
@@ -93,7 +88,7 @@ def from_version_to_version(story: Story) -> Section:
     return _of_each(
         story,
         "Scores by version",
-        "Dotted: the initial version, kept frozen." * begun,
+        "Dotted: the initial version, kept frozen; it may leave the picture." * begun,
         pictures.policy_versions,
         lambda d: any(len(by_version(p, d)) > 1 for p in d.policies[:POLICIES]),
     )
@@ -232,6 +227,6 @@ PAGE = Page(
     drawn=lambda _: (),  # all but the main measure stand in the table
     named=("version",),
     resampled=resampled_of,
-    naive=Naive(column="reference", said="", output=lambda _: "the initial version, kept frozen"),
+    naive=Naive(said="", output=lambda _: "the initial version, kept frozen"),
     curves=lifelong_frame,
 )

@@ -13,6 +13,7 @@ from truecost.errors import UsageError
 from truecost.outputs.page import thinned
 from truecost.pictures.picture import Axis, Mark, Picture, span
 from truecost.pictures.rows import Rows, common_scale, figures_of, needed, reach
+from truecost.pictures.tables import Shown, Table
 from truecost.report.section import joined
 from truecost.tasks.lifelong.curves import (
     LATER,
@@ -25,7 +26,7 @@ from truecost.tasks.lifelong.curves import (
     policy_versions,
     some_of,
 )
-from truecost.tasks.lifelong.descriptions import name_in
+from truecost.tasks.lifelong.described import name_in
 
 __all__ = ["learning_curves", "lifelong_sequence", "policy_times", "policy_versions"]
 SHADES = 6
@@ -34,38 +35,43 @@ BESIDE = ("penalised_score", "generalisation_gain", "base_score", "adapted_score
 APART = ("system", "strategy", "version", "time", "subset", "collection", "application")
 KEPT = {"lower": "score after the help", "higher": "penalised score"}
 WHOLE = {"lower": "penalised score", "higher": "score after the help"}
+WHEN = {True: "seen", False: LATER}  # the version has seen data of that time
 
 
 def score_matrix(
     found: Found, *, state: str = "base", beside: Sequence[Found] = (), title: str = ""
 ) -> Picture:
-    """The score of each version (rows) on the test data of each time (columns): light is better.
+    """Matrix of scores: versions in rows, test times in columns; a lighter cell is better.
 
-    A line separates the window [l_1, l_i] of each version (Prokopalo et al. 2020, Eq. 2) from what
-    came later.
+    A line separates the test times that a version has seen from later ones (window [l_1, l_i] in
+    Prokopalo et al. 2020, Eq. 2).
 
     Parameters
     ----------
     found : LifelongDescription
-        Of a system of a result.
+        Description of a system, as `tc.lifelong.describe` returns it.
     state : {"base", "adapted", "impaired", "corrected", "penalised"}
-        Before the person's help, after it, or with its penalty.
+        Scored output. `base`, `adapted`: before and after a person's help. `impaired`, `corrected`:
+        base output with the corrected parts made wrong or right. `penalised`: adapted score with
+        the penalty of the help.
     beside : sequence of LifelongDescription
-        Systems with pictures beside this one: all have the same shades.
+        Systems whose pictures are shown side by side with this one; all have common shades.
 
     Raises
     ------
     UsageError
-        When no version was scored, or none in this state.
+        If there are no scores, or none in this state.
     """
     cells = cells_of(found, state)
     versions, times = thinned(found.versions, MOST), thinned(found.times, MOST)
     low, high = _range([found, *beside], state)
     best, worst = (low, high) if found.direction == "lower" else (high, low)
-    marks = []
+    marks, rows = [], []
     for (row, version), (column, time) in product(enumerate(versions), enumerate(times)):
         cell = cells.get((version, time))
         if cell is not None and cell.value is not None:
+            ends = cell.value, cell.lower, cell.upper
+            rows.append((version, time, Shown(found.text_of(cell), *ends), WHEN[cell.seen]))
             share = (cell.value - best) / ((worst - best) or 1.0)
             said = f"{found.name}, version {version} at {time}: {found.text_of(cell)}"
             marks.append(
@@ -91,6 +97,9 @@ def score_matrix(
         marks=(*marks, *edges),
         shades=_shades(low, high, found.direction, found.scale),
         key=(("edge", "seen | not yet seen"),) if edges else (),
+        table=Table(
+            title or "matrix", ("version", "test time", found.score, "test data"), (*rows,)
+        ),
     )
 
 
@@ -131,24 +140,24 @@ def _edges(seen: Sequence[Sequence[bool]]) -> list[Mark]:
 
 
 def policy_scores(rows: Sequence[Row], *, title: str = "") -> Picture:
-    """A heading for each policy: the score of each system, and a stroke where it started.
+    """Scores of systems under user policies: one heading for each policy, one row for each system.
 
-    A system without help has no penalty: its `policy_score` is shown beside the penalised scores of
-    others.
+    A vertical line marks the score of the initial version without learning. A system without help
+    has no penalty, so its `policy_score` is drawn beside the penalised scores of the other systems.
 
     Parameters
     ----------
     rows : sequence of Row
-        `policy_score` or `penalised_score` of systems under policies, one version each; the naive
-        baseline of a row is the score of the initial version, kept frozen.
+        Result rows of `policy_score` or `penalised_score`, one version of each system. The naive
+        baseline of a row is the score of the initial version.
 
     Raises
     ------
     UsageError
-        When there are no rows.
+        If there are no rows.
     """
     needed(rows, "no system has a score under a policy")
-    label, lines = rows[0].label, Rows((rows[0].measure, "frozen"), what="system")
+    label, lines = rows[0].label, Rows((rows[0].measure, "frozen"), what="system", above="policy")
     for policy in dict.fromkeys(row.dims.get("policy", "all times") for row in rows):
         lines.head(policy)
         for row in (r for r in rows if r.dims.get("policy", "all times") == policy):
@@ -191,21 +200,24 @@ def helped(rows: Sequence[Row]) -> dict[tuple[str, str], dict[str, Row]]:
 
 
 def penalised_bars(rows: Sequence[Row], *, title: str = "") -> Picture:
-    """The score after help and the penalty of the help, stacked (Prokopalo et al. 2020, Fig. 4).
+    """Stacked bars: score after the help, and penalty of the help (Prokopalo et al. 2020, Fig. 4).
 
-    S_pen = S_adapt + (S_imp - S_cor) (Eq. 1). If higher is better, the penalty is subtracted: its
-    bar ends at the adapted score. The stroke is the base, before the help.
+    The penalised score is S_adapt + (S_imp - S_cor) (Eq. 1): score of the adapted output, plus the
+    difference between the scores of the impaired and of the corrected output. If higher scores are
+    better, the penalty is subtracted, and both bars together end at the adapted score. A vertical
+    line marks the score before the help.
 
     Parameters
     ----------
     rows : sequence of Row
-        `base_score` (or `policy_score`, the same figure), `adapted_score`, `penalty` and
-        `penalised_score` of one score; a heading for each policy where there are several.
+        Result rows of one score: `adapted_score`, `penalised_score`, and optionally `penalty` and
+        `base_score` (or `policy_score`, which has the same value). Each policy has a heading, if
+        there are several.
 
     Raises
     ------
     UsageError
-        When no system has both an adapted and a penalised score, or the scores are several.
+        If no system has both an adapted and a penalised score, or there are several scores.
     """
     scores = {r.label for r in rows if r.measure == "penalised_score" and r.kind == "value"}
     if len(scores) > 1:
@@ -216,7 +228,12 @@ def penalised_bars(rows: Sequence[Row], *, title: str = "") -> Picture:
     groups = helped(rows)
     needed([*groups], "no system has both an adapted and a penalised score")
     policies = dict.fromkeys(policy for policy, _ in groups)
-    lines = Rows(("penalised score", "gain"), ("base", "adapted", "penalty"), "system")
+    lines = Rows(
+        ("penalised score", "gain"),
+        ("before the help", "after the help", "penalty"),
+        "system",
+        "policy",
+    )
     for policy in policies:
         if len(policies) > 1:
             lines.head(policy or "all times")

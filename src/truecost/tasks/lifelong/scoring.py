@@ -30,10 +30,11 @@ from truecost.task import Dims
 from truecost.tasks.lifelong.cells import refuse_without_direction
 from truecost.tasks.lifelong.kind_whole import SCORES
 from truecost.tasks.lifelong.kinds import Kind
+from truecost.tasks.lifelong.laid import Laid
 from truecost.tasks.lifelong.log_events import answers_within, lacking
 from truecost.tasks.lifelong.measures import inner_of, rule_of
 from truecost.tasks.lifelong.options import OF_POLICY, LifelongScoring
-from truecost.tasks.lifelong.records import Laid, Lifelong
+from truecost.tasks.lifelong.records import Lifelong
 from truecost.tasks.lifelong.settings import DRAWN_APART, Policy
 from truecost.tasks.lifelong.supervision import (
     ADAPTED,
@@ -371,7 +372,7 @@ class Rows:
             about,
             len(lifelong),
             counts={} if single(lifelong) else counts,
-            item=lifelong.kind.item,
+            item=lifelong.item,
             signature=f"resampled:{self.laid.factors.replace(',', '+') or 'nothing'}",
             part_signatures=lifelong.signatures,
             flags=raised(crossed="," in self.laid.factors),

@@ -1,16 +1,8 @@
 """`[lifelong]` and `[policies.NAME]` as the library's own objects, checked before reading;
 policies, which weigh the test times of a version.
 
-The window of version M_i is [l_1, l_i]: the test times between the first data that any version
-learnt and its own. There the policy gives each test time t_j a weight:
-
-- `recent`: 2^-((l_i - t_j) / half-life): contemporary data matters most;
-- `uniform`: 1: past and contemporary data matter alike;
-- `conservative`: 2^-((t_j - l_1) / half-life): what was learnt first must not be lost;
-- `table`: weights by time, as the user states them.
-
-Weights sum to 1 over the window unless asked otherwise. Source: Prokopalo et al. 2020, section 3.1,
-Eq. 2 and Fig. 5, which names the three and leaves their shape and sum open.
+Source: Prokopalo et al. 2020, section 3.1, Eq. 2 and Fig. 5, which names three policies and leaves
+their shape and sum open.
 """
 
 import math
@@ -57,25 +49,34 @@ SCORED = ("score", "factors", "unit", "compat", "item_seconds", "cost", "max_cos
 
 @dataclass(frozen=True)
 class Policy:
-    """A user policy.
+    """A user policy: how much each test time matters to the users of a version.
+
+    The window of version M_i contains the test times t_j from l_1 to l_i, where l_i is the time of
+    the data to which M_i adapted. The policy gives each t_j in the window a weight P(t_j).
 
     Parameters
     ----------
     kind : {"recent", "uniform", "conservative", "table"}
+        Shape of the weights before normalisation, with half-life h.
+
+        - `recent`: 2^-((l_i - t_j) / h); recent data matter most.
+        - `uniform`: 1; all times matter equally.
+        - `conservative`: 2^-((t_j - l_1) / h); the earliest data matter most.
+        - `table`: weights given in `table`.
     half_life : float, optional
-        Half-life of `recent` and `conservative`, in the unit of the times (days for dates).
+        Half-life h, in the unit of the times (days for dates); above 0. Required for `recent` and
+        `conservative`.
     table : mapping of str to float
-        Weight (at least 0) of each test time by name, for `table`.
+        Weight of each test time, by its name; at least 0. Required for `table`.
     label : str
-        Name of the policy; made of the rest when left out.
+        Name of the policy. Default: kind and half-life, such as `recent:3`.
     normalise : bool
         Whether the weights of a window are divided by their sum.
 
     Raises
     ------
     UsageError
-        When the half-life is missing, not above 0 or not asked for, or the table is missing or has
-        a weight that is negative or not finite.
+        If `half_life` or `table` is missing, is given for another kind, or is out of range.
 
     Examples
     --------
@@ -113,12 +114,21 @@ class Policy:
 
     @staticmethod
     def parse(text: str, half_life: float | None = None, *, normalise: bool = True) -> "Policy":
-        """The policy that `recent`, `recent:3`, `uniform`, `conservative:3` names.
+        """Make a policy from its name: `recent`, `recent:3`, `uniform` or `conservative:3`.
+
+        Parameters
+        ----------
+        text : str
+            Kind of the policy and, after a colon, the half-life.
+        half_life : float, optional
+            Half-life, if the text contains none.
+        normalise : bool
+            Whether the weights of a window are divided by their sum.
 
         Raises
         ------
         UsageError
-            As the policy itself; or when the half-life is no number.
+            If the kind is unknown, or the half-life is missing or not a number.
         """
         kind, _, half = text.partition(":")
         if kind == "uniform" and not half:
@@ -134,20 +144,20 @@ class Policy:
 
     @property
     def name(self) -> str:
-        """Its name in rows."""
+        """Name of the policy in result rows."""
         if self.label:
             return self.label
         return self.kind if self.half_life is None else f"{self.kind}:{self.half_life:g}"
 
     @property
     def says(self) -> str:
-        """The wish of the user, in a few words."""
+        """Wish of the user in words, such as "past and contemporary data matter alike"."""
         said = SAYS[self.kind].format(half=self.half_life or 0)
         return said if self.normalise else f"{said} (weights not normalised)"
 
     @property
     def signature(self) -> str:
-        """How it enters a signature."""
+        """Name and given weights of the policy, as part of a signature."""
         stated = "+".join(f"{time}={weight:g}" for time, weight in self.table.items())
         sums = "" if self.normalise else "|weights:as-given"
         return f"policy:{self.name}{f'({stated})' if stated else ''}{sums}"
@@ -159,23 +169,26 @@ class Policy:
         times: Sequence[str] = (),
         tested: npt.NDArray[np.bool_] | None = None,
     ) -> Floats:
-        """P(t_j) of each version over the test times, shape (versions, times).
+        """Weights P(t_j) of the test times for each version, shape (versions, times).
 
-        0 outside the window [l_1, l_i]; all 0 where that is empty, or all its weights are.
+        Weights outside the window of a version are 0. All weights of a version are 0 if its window
+        contains no test time with a weight.
 
         Parameters
         ----------
         learnt : ndarray, shape (versions,)
-            Times l_i, ascending; minus infinity of the initial version.
+            Time l_i of the data of each version, ascending; minus infinity for the initial version.
         at : ndarray, shape (times,)
-            Times t_j, with their names (`times`) for a table.
+            Test times t_j.
+        times : sequence of str
+            Names of the test times, for the kind `table`.
         tested : ndarray of bool, shape (times,), optional
-            Times that have items (of a subset): the others are left out of every window.
+            True for test times with items. All other times have weight 0.
 
         Raises
         ------
         InputError
-            When a table lacks a time, or has one that is not tested.
+            If `table` has no weight for a test time, or a weight for another time.
         """
         begun = learnt[np.isfinite(learnt)]
         first = begun[0] if len(begun) else np.inf
@@ -210,10 +223,7 @@ class Policy:
         return np.asarray(np.exp2(-age / (self.half_life or 1.0)))
 
     def _stated(self, times: Sequence[str], at: Floats) -> Floats:
-        """The weights of a table in the order of the times, which it may write in other ways.
-
-        2 is 2.0; event logs have the days since 1970 of a date.
-        """
+        """The weights of a table in the order of the times; 2 is 2.0, and a date its days."""
         placed = {name: found[1] for name in self.table if (found := place_of(name))}
         if len(placed) == len(self.table) and sorted(placed.values()) == sorted(at):
             by_place = {place: self.table[name] for name, place in placed.items()}
@@ -232,7 +242,8 @@ class Policy:
 def lifelong_options(study: Study, reader: Reader | None = None) -> LifelongScoring:
     """How life cycles are scored, as `[lifelong]` and `[policies.NAME]` say.
 
-    Without a reader the tables of weights that policies name are not read.
+    Without a reader, tables of weights are not read.
+
     """
     table = study.table(LifelongTable)
     given = {key: v for key in SCORED if (v := getattr(table, key)) is not None}

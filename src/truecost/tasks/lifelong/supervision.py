@@ -76,32 +76,33 @@ class Errors(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Across:
-    """Which cells make a figure of one version, by their places.
+    """The cells of a figure of one version, by their indices.
 
     Attributes
     ----------
     version : int
-        M_i.
+        Index of the version, M_i.
     weights : ndarray of float64, shape (times,)
-        Policy weights P(t_j) in its window; NaN nowhere, all 0 where the window is empty.
+        Policy weights P(t_j) in the window; all 0 where the window is empty, never NaN.
     initial : int
-        M_0; -1 where there is none.
+        Index of the initial version M_0; -1 without one.
     own : ndarray of int64, shape (times,)
-        The version that was the newest at t_j; -1 where there was none.
+        Index of the newest version at each time t_j; -1 where there was none.
     learnt : int
-        The first version that learnt anything.
+        Index of the first version that learnt anything.
     higher : bool, optional
-        Whether a higher score is better, where the score itself does not say.
+        Whether a higher score is better, where the score does not define it.
     cost, item_seconds
-        What the minimal supervision rate counts, and seconds that correcting a part takes.
+        Unit of help of the minimal supervision rate; seconds that correcting a part takes.
     runs : int
         Number of seeds.
     costs : ndarray of float64, shape (seeds, versions)
         Cost of the help up to each version, for the learning curve, which ends at `maximum`.
     errors : Errors, optional
-        How the errors of an output are counted, for what they cost.
+        Statistics that count the errors of an output, for their cost.
     by_words : bool
-        Whether people put in words, for what one costs who does everything.
+        Whether people put in words; the cost of a person who does everything is then counted by
+        words.
     """
 
     version: int

@@ -1,9 +1,5 @@
 """Tables of scores across time, made elsewhere: score matrices, curves against cost, user weights.
 
-Of a curve each cost is a version, learnt with the help up to it. A curve is a step function:
-between two costs of a run its last score holds, so that runs whose costs differ are put on all
-costs of any of them. Source: Prokopalo et al. 2020, section 2.1 and Fig. 2.
-
 - A *long* matrix has a row for each score: `version`, `time`, `score`; perhaps `learnt` (the time
   of the data that the version adapted to), `seed`, `id` (an item), `unit`, `weight`, `system`,
   `set` (test, or lifelong: the data that the version learnt from), and columns for subsets. In
@@ -11,10 +7,11 @@ costs of any of them. Source: Prokopalo et al. 2020, section 2.1 and Fig. 2.
 - A *wide* matrix has a row for each version, `version` and perhaps `learnt`, `seed` and `system`;
   every other column is named by a test time: the matrix of continual learning as it is.
 - A *curve* has a row for each cost of interaction: `cost` (or seconds, words, actions, answers),
-  and `score`, or `errors` and `n`; perhaps `seed`, `id`, `unit`, `weight`.
+  and `score`, or `errors` and `n`; perhaps `seed`, `id`, `unit`, `weight`. Each cost is a version.
+  Between two costs the last score holds (Prokopalo et al. 2020, section 2.1 and Fig. 2).
 
-A version whose `learnt` is empty is the initial one, M_0. Without that column versions are named by
-their times, and `initial`, or 0 where all tests are later, is M_0. Times are numbers or ISO dates.
+An empty `learnt` is that of the initial version, M_0. Without that column, versions are named by
+their times; `initial`, or 0 before all tests, is M_0. Times are numbers or ISO dates.
 """
 
 import math
@@ -63,24 +60,24 @@ EVENT = "event"  # column of event logs
 
 @dataclass(frozen=True)
 class TableOptions:
-    """Options of a table of scores that the table does not hold.
+    """Facts about a table of scores that the table itself does not contain.
 
     Parameters
     ----------
     higher : bool, optional
-        Whether higher scores are better. Required, except for a curve of errors.
+        Whether higher scores are better. Required for scoring, except for a curve of errors.
     bounds : (float, float), optional
-        Lowest and highest score that there can be. Scores are held against it where it is given,
-        and where they are to be penalised: then the default is 0 to infinity.
+        Lowest and highest possible score. A score outside is an error. Default: no check, or 0 to
+        infinity for penalised scores.
     map : mapping of str to str
-        Columns that have other names: `score` to `wer`, say.
+        Other names of columns: {"score": "wer"} reads the scores from the column `wer`.
     cost : str
-        The column of the cost in a table of a curve that has several.
+        Column with the cost of help, if the table of a learning curve has several such columns.
 
     Raises
     ------
     UsageError
-        When the bounds are not two ascending numbers, or a column is not known.
+        If the bounds are not two ascending numbers, or `map` contains an unknown column.
     """
 
     higher: bool | None = None
@@ -100,7 +97,7 @@ class TableOptions:
 
     @property
     def limits(self) -> tuple[float, float]:
-        """The bounds that hold where scores are penalised."""
+        """Bounds of the scores for penalised scores: `bounds`, or (0, infinity)."""
         return (0.0, math.inf) if self.bounds is None else self.bounds
 
 
@@ -115,10 +112,7 @@ def check_bounds(bounds: Sequence[float]) -> None:
 
 
 def curve_of(table: Table, name: str, options: TableOptions) -> Lifelong:
-    """The record of a system from a table of its curve with columns under their names.
-
-    It has one version for each cost, one test time; `offline` has the column `cost`.
-    """
+    """The record of a curve: a version for each cost, one test time, and `cost` in `offline`."""
     column = _cost_column(table, options.cost)
     cells = _read(table, column).of_system(name)
     cells.refuse_out_of_bounds(options)
@@ -243,27 +237,34 @@ def is_log(columns: Sequence[str]) -> bool:
 
 
 def read_scores(table: Table, name: str, options: TableOptions | None = None) -> Lifelong:
-    """The record of one system from a table of scores.
+    """Read the scores of one system across time from a table.
+
+    A long table has one row for each score: `version`, `time`, `score` and optional columns. A wide
+    table has one row for each version and one column for each test time. A learning curve has one
+    row for each cost: `cost` and `score`, or `errors` and `n`.
 
     Parameters
     ----------
     table : Table
-        A long or wide matrix, or a curve.
+        Table of scores.
     name : str
-        Name of the system; if the table has a column `system`, only its rows are used.
+        Name of the system. If the table has a column `system`, only the rows with this name are
+        used.
+    options : TableOptions, optional
+        Direction and bounds of the scores, and other names of columns.
 
     Returns
     -------
     Lifelong
-        A life cycle of the kind `scores`, with the measure `mean_score`.
+        Record of the kind `scores`; its score is `mean_score`.
 
     Raises
     ------
     UsageError
-        When a column is missing or not known.
+        If a column is missing or unknown.
     InputError
-        If a cell is invalid, scores repeat or are missing, or versions and times have no order; the
-        message contains the line.
+        If a value is invalid, scores are repeated or missing, or versions and times cannot be
+        sorted. The message contains the line number.
 
     Examples
     --------
@@ -346,28 +347,33 @@ def from_matrix(
     higher: bool | None = None,
     name: str = "matrix",
 ) -> Lifelong:
-    """The record of a system from an array of scores: `s[i, j]` of version i on the test of time j.
+    """Make the record of a system from an array of scores.
 
     Parameters
     ----------
     scores : array_like, shape (versions, times) or (seeds, versions, times)
-        NaN where there is no score.
+        Score of each version on the test data of each time; NaN for missing scores.
     times : sequence, optional
-        Numbers or ISO dates; 1, 2, ... when left out.
+        Test times: numbers or ISO dates, ascending. Default: 1, 2, ...
     versions : sequence, optional
-        Times at which the versions learned, or `initial`. Default: the times of the tests, with the
-        initial version first if there is one version more than there are times.
+        Time of the data to which each version adapted, or `initial` for the initial version.
+        Default: the test times; with one version more than times, the first version is `initial`.
     higher : bool, optional
         Whether higher scores are better. Required for scoring.
     name : str
-        Of the system.
+        Name of the system.
+
+    Returns
+    -------
+    Lifelong
+        Record of the kind `scores`; its score is `mean_score`.
 
     Raises
     ------
     UsageError
-        When the shape does not go with the names.
+        If the shape does not match the numbers of versions and times.
     InputError
-        As `read_scores` says.
+        If a value is invalid; see `read_scores`.
     """
     array = np.asarray(scores, np.float64)
     if array.ndim not in (2, 3):

@@ -5,15 +5,24 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from truecost.core.digits import counted, figures, percent, shown_naive
-from truecost.core.results import Row, verdict_of
+from truecost.core.digits import counted, figures, shown_naive
+from truecost.core.results import NO_INTERVAL, Row, lacks_interval, verdict_of, verdict_word
 from truecost.outputs.page import plain
 from truecost.pictures.look import cut
 from truecost.report.section import Group, Line
 from truecost.report.story import Part, Story, goodness, part_of
 from truecost.report.verdict import GOOD, NAIVE, costs, worst_subset
-from truecost.report.words import against_naive, caveats, isolated, listed, titles_of, value
-from truecost.tasks.lifelong.descriptions import FROZEN, UNHELPED, LifelongDescription, name_in
+from truecost.report.words import (
+    against_naive,
+    brackets,
+    caveats,
+    isolated,
+    listed,
+    titles_of,
+    value,
+)
+from truecost.tasks.lifelong.described import LifelongDescription, name_in
+from truecost.tasks.lifelong.descriptions import FROZEN, UNHELPED
 
 T = TypeVar("T")
 K = TypeVar("K")
@@ -52,7 +61,7 @@ def about_lives(story: Story, row: Row) -> str:
         )
     if has_start(story, row):
         said += "Frozen is the initial version, which never learns, on the same data. "
-    return f"{said}In brackets the {percent(row.level)} interval."
+    return f"{said}{brackets(story.values, row.level)}"
 
 
 def headline(story: Story) -> str:
@@ -61,7 +70,7 @@ def headline(story: Story) -> str:
     rows, pairs = _rows_of_systems(story, part)
     if len(pairs) == 1:
         [(name, own)] = pairs.items()
-        said = [f"{name}: {_under(own, [verdict_of(r) for r in own])}."]
+        said = [f"{name}: {_under(own, [verdict_word(r) for r in own])}."]
     elif len(rows) > FEW:
         said = [_firsts(story, [r for own in rows.values() for r in own], pairs)]
     else:
@@ -95,6 +104,7 @@ def _firsts(story: Story, rows: Sequence[Row], pairs: Mapping[str, Sequence[Row]
     said = f"{name} has the {end} {story.main} of {counted(len({*map(system_of, rows)}), 'system')}"
     said += f" under {times} of {counted(len(policies), 'policy')}." if len(policies) > 1 else "."
     open_ones = {verdict_of(r) for own in pairs.values() for r in own} <= {"inconclusive", "same"}
+    open_ones = open_ones and not all(lacks_interval(r) for own in pairs.values() for r in own)
     return said + " All differences between systems are inconclusive." * (bool(pairs) and open_ones)
 
 
@@ -144,7 +154,9 @@ def life_groups(story: Story) -> list[Group]:
         folded += [x for name, x in forgetting.items() if name not in systems]
         if lines:
             rest = (*lines[MOST:], *folded)
-            groups.append(Group(part.name, tuple(lines[:MOST]), rest, f"All {len(rest)} in full"))
+            groups.append(
+                Group(part.name, tuple(lines[:MOST]), rest, f"All {len(rest)} results in full")
+            )
     return groups
 
 
@@ -162,7 +174,7 @@ def _system(story: Story, rows: Sequence[Row]) -> Line:
     chips = CHIPS if has_start(story, rows[0]) else NAIVE
     more = _help(measures_beside(story.whole, rows[0]))
     more += [f"But {beware}" for beware in [caveats(rows[0])] if beware]
-    line = _summed(system_of(rows[0]), rows, [against_naive(r) for r in rows], chips)
+    line = _summed(system_of(rows[0]), rows, [_against_start(r) for r in rows], chips)
     return replace(line, more=". ".join(more))
 
 
@@ -170,7 +182,7 @@ def _compared(rows: Sequence[Row]) -> Line:
     """A comparison, in full under one policy, in a line under several."""
     than = cut(rows[0].baseline or "", CHIP)
     chips = {state: f"{state} than {than}" for state in ("better", "worse")}
-    states = [verdict_of(r) for r in rows]
+    states = [verdict_word(r) for r in rows]
     if len(rows) > 1:
         return _summed(_pair_of(rows[0]), rows, states, chips)
     [row], [state] = rows, states
@@ -192,7 +204,8 @@ def _summed(
     text = _under(rows, states)
     if len(rows) <= POLICIES:
         text = "; ".join(
-            f"{policy_of(row)} {value(row)}" + f" ({own or 'undefined'})" * apart
+            f"{policy_of(row)} {plain(row) if lacks_interval(row) else value(row)}"
+            + f" ({own or 'undefined'})" * apart
             for row, own in zip(rows, states, strict=True)
         )
     return Line("open" if apart else GOOD.get(state, "open"), chip, name, text)
@@ -216,15 +229,15 @@ def _unhelped(story: Story, row: Row) -> Line:
 def line_of(story: Story, row: Row) -> Line:
     """`26% [25%, 27%] with a penalty of 6% [5%, 7%] for the help; frozen 30%`, and the verdict."""
     found = measures_beside(story.whole, row)
-    frozen, state = has_start(story, row), against_naive(row)
+    frozen, state = has_start(story, row), _against_start(row)
     gain = found.get("generalisation_gain")
-    look, chip = GOOD.get(state, "open"), (CHIPS if frozen else NAIVE).get(state, "")
+    look, chip = GOOD.get(state, "open"), (CHIPS if frozen else NAIVE).get(state, state)
     text, cost, penalised = plain(row), found.get("penalty"), row.measure == "penalised_score"
     if penalised and row.value is not None and cost is not None and cost.value is not None:
         text += f" with a penalty of {plain(cost)} for the help"
     if not frozen and penalised and gain is not None:
         # Without an initial version: whether the help brought more than it cost.
-        look, chip = GAINS.get(verdict_of(gain), ("open", "inconclusive"))
+        look, chip = GAINS.get(verdict_of(gain), ("open", verdict_word(gain)))
         state = ""
     elif row.naive is not None:
         text += f"; {'frozen' if frozen else 'naive'} {shown_naive(row)}"
@@ -232,6 +245,11 @@ def line_of(story: Story, row: Row) -> Line:
     if state != "same" and (beware := caveats(row)):
         more = ". But ".join(filter(None, (more, f"{beware}.")))
     return Line(look, chip, system_of(row), text, more)
+
+
+def _against_start(row: Row) -> str:
+    """On which side of its reference a row lies, or that it has no interval to say so."""
+    return NO_INTERVAL if row.naive is not None and lacks_interval(row) else against_naive(row)
 
 
 def system_of(row: Row) -> str:
@@ -280,7 +298,7 @@ def _forgetting(story: Story, part: Part) -> dict[str, Line]:
     lines: dict[str, Line] = {}
     for row in newest_rows(story, part):
         if row.measure in ("forgetting_first", "backward_transfer"):
-            look, chip = FORGETS.get(verdict_of(row), ("open", "inconclusive"))
+            look, chip = FORGETS.get(verdict_of(row), ("open", verdict_word(row)))
             line = Line(look, chip, f"{system_of(row)}, forgetting", f"{row.measure} {plain(row)}")
             if row.measure == "forgetting_first" or system_of(row) not in lines:
                 lines[system_of(row)] = line

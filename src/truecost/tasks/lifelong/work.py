@@ -359,7 +359,7 @@ WORK = Work(
     planned=partial(
         units_planned, item="items of the test set", seed="runs with seeds of their own"
     ),
-    descriptions=("truecost.tasks.lifelong.descriptions:LifelongDescription",),
+    descriptions=("truecost.tasks.lifelong.described:LifelongDescription",),
     same=in_common,
     apart=True,
     checks=checks,

@@ -25,6 +25,7 @@ from truecost.core.scoring import Scoring
 from truecost.core.tally import Tally
 from truecost.core.weights import Weights
 from truecost.names import PARTS
+from truecost.tasks.streams.advised import SweepAdvice
 from truecost.tasks.streams.counting import Counted
 from truecost.tasks.streams.pooling import (
     VALUES,
@@ -37,7 +38,7 @@ from truecost.tasks.streams.pooling import (
 )
 from truecost.tasks.streams.records import Online
 from truecost.tasks.streams.scoring import parts_of, parts_of_phases
-from truecost.tasks.streams.sweep import FIGURES, SweepAdvice, asked, is_swept
+from truecost.tasks.streams.sweep import FIGURES, asked, is_swept
 
 if TYPE_CHECKING:
     import polars as pl
@@ -187,25 +188,33 @@ class OfStream(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 class OnlineDescription(
     msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="system"
 ):
-    """The description of an online system.
+    """Description of one system on its streams for reports and pictures, as stored in results.
 
     Attributes
     ----------
     dims : dict of str to str
-        System, and where there are several collection, application, strategy and budget.
+        Key `system`: name of the system. Keys `collection`, `application`, `strategy`, `budget`:
+        only if the study has several of these.
     kind : {"detection", "classes", "numbers"}
-    runs, streams, batches, items, queries : int
-        Batches, items and queries over all runs.
+        Kind of the labels and outputs.
+    runs, streams : int
+        Numbers of runs and of streams.
+    batches, items, queries : int
+        Numbers of batches, items and questions, added up over all runs.
     unanswered : int
-        Queries without an answer in time for the postquential prediction.
+        Number of questions without an answer in their own batch.
     window : int
-        Batches of a window.
+        Length of a window of the curves, in batches.
     ends : tuple of int
-        Number of batches of a stream at the end of each window.
-    resampled, level
-        Resampled factor of the intervals, and their level.
+        Number of batches from the start of a stream to the end of each window.
+    resampled : str
+        Factor that the intervals resample: batch, stream, seed, or batch,seed.
+    level : float
+        Confidence level of the intervals, in (0, 1).
+    curves : tuple of Curve
+        IMLM (for detection also `act_dcf`) by window, before and after adaptation, with intervals.
     by_stream : tuple of OfStream
-        Only if there are several.
+        Values of each stream with intervals; empty for a single stream.
     """
 
     dims: dict[str, str]
@@ -227,7 +236,23 @@ class OnlineDescription(
 def describe(
     online: Online, scoring: Scoring, dims: Mapping[str, str] | None = None
 ) -> OnlineDescription:
-    """The curves of a system with intervals, and the values of its streams."""
+    """Compute the description of a system: its curves with intervals, and the values of its
+    streams.
+
+    Parameters
+    ----------
+    online : Online
+        Record of the system.
+    scoring : Scoring
+        Choices for scoring, as for `tc.score_system`.
+    dims : mapping of str to str, optional
+        Additional entries of `dims`, such as the collection.
+
+    Returns
+    -------
+    OnlineDescription
+        The field `curves` is empty unless the logs contain both phases.
+    """
     count = Counted.from_online(online, scoring)
     online, last = count.online, count.longest
     return OnlineDescription(

@@ -65,7 +65,9 @@ def _before(text: str, flag: str) -> dict[str, int]:
 
 
 class StreamTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
-    """`[streams]`: counting and costs in the event log of a stream."""
+    """Table ``[streams]`` of a study: counting and costs of questions and errors in the event log
+    of a stream.
+    """
 
     __table__: ClassVar[str] = "streams"
     __group__: ClassVar[str] = "Counting"
@@ -164,45 +166,55 @@ class StreamTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
 
 @dataclass(frozen=True)
 class StreamScoring:
-    """Choices for the scoring of an event log, in addition to the application.
+    """Choices for scoring event logs of streams, in addition to the application.
 
     Parameters
     ----------
     q : float, optional
-        How many times an annotation a miss costs; N / N_target (Lindsey et al., Eq. 4) when left
-        out.
+        Cost of a miss, in annotations; at least 0. Default: number of items / number of targets
+        (Lindsey et al., Eq. 4).
     queried : {"right", "removed", "model"}
-        Items of the postquential score whose answer came in their own batch: the person's answer
-        is the output; they are left out; the model's decision is the output.
+        Output after adaptation of an item with an answer in its own batch. `right`: the person's
+        answer replaces the output. `removed`: the item is left out. `model`: the output counts.
     pooling : {"micro", "macro"}
-        Over streams: counts are added up (with q from the pooled prevalence), or values averaged.
+        Combination of several streams. `micro`: the counts of all streams are added. `macro`: the
+        values of the streams are averaged.
     annotations : tuple of {"queries", "bootstrap", "development", "training", "pretraining"}
-        Which annotations count.
+        Annotations that count. `queries`: answers to questions. `bootstrap`: labels given before
+        the stream starts. Other names: labels made for development, training or pretraining.
     current_batch : bool
-        The prequential score counts the annotations of its own batch too, in place of those of
-        earlier batches only.
+        Whether the score before adaptation counts the annotations of its own batch, too. Default:
+        only annotations of earlier batches count.
     empty : {"nothing", "error"}
-        Miss term of a batch without targets.
+        Treatment of batches without targets. `nothing`: they add no misses. `error`: scoring raises
+        InputError.
     last : {"kept", "dropped"}
-        Handling of a last batch that is shorter than the first.
+        Treatment of a last batch that is smaller than the first. `kept`: it counts. `dropped`: it
+        is left out.
     decision : {"own", "bayes"}
-        The learner's own, or score >= Bayes threshold of the application.
+        Decision to score. `own`: the decision in the log. `bayes`: target if the score is at least
+        the Bayes threshold of the application.
     posterior : bool
-        Scores are probabilities of the target, for Bayes decisions; log-likelihood ratios when
-        False.
+        Kind of the scores, for `decision="bayes"`. True: probabilities of the target. False:
+        log-likelihood ratios.
     tolerance : float, optional
-        Of numbers: the absolute error that costs as much as one annotation.
+        Absolute error of a predicted number that costs as much as one annotation; above 0. Required
+        for numbers.
     factors : {"batch", "stream", "seed", "batch,seed"}, optional
-        Resampled factor of the intervals: moving blocks of batches within each stream, streams,
-        seeds, or batches and seeds. Default: seeds if there are several runs, otherwise batches.
+        Factor that the intervals resample. `batch`: moving blocks of batches within each stream.
+        `stream`: streams. `seed`: runs.
+        `batch,seed`: batches and runs. Default: `seed` for several runs,
+        otherwise `batch`.
     window : int, optional
-        Batches of a window; a twentieth of the longest stream, rounded up, when left out.
+        Length of a window of the curves, in batches. Default: a twentieth of the longest stream,
+        rounded up.
     item_seconds : float, optional
-        Seconds that reviewing one item takes; the mean measured annotation time when left out.
+        Time to review one item, in seconds. Default: mean measured time of an annotation.
     before : tuple of (str, int)
-        Labels made before each stream, by set, if the log does not have them.
+        Numbers of labels made before each stream that the log does not contain, as (set, number);
+        the sets are those of `annotations`, without `queries`.
     item_duration : float, optional
-        Seconds of audio of an item.
+        Duration of the audio of an item in seconds, for `fa_per_hour`.
     """
 
     q: float | None = None

@@ -35,22 +35,23 @@ Systems = Sequence[OnlineDescription]
 
 
 def budgets(rows: Sequence[Row], *, title: str = "") -> Picture:
-    """One measure against the questions a batch: a line a strategy, its best budget filled.
+    """One measure against the number of questions per batch: one line for each strategy.
 
-    A strategy without questions, the passive baseline, is a line across with its interval as a
-    band, unless it is far off; the legend has its figures. The axis of budgets is logarithmic when
-    the largest is at least six times the smallest; the axis of values does not start at 0.
+    A filled dot marks the best budget of a strategy. The passive baseline, which asks no questions,
+    is a horizontal line with its interval as a band; if it is outside the axis, only the legend
+    shows it. The axis of budgets is logarithmic if the largest budget is at least six times the
+    smallest. The axis of values does not start at 0.
 
     Parameters
     ----------
     rows : sequence of Row
-        Of one measure, with the dims `strategy` and `budget`; those after adaptation (`phase` post)
-        where there are any.
+        Result rows of one measure with the entries `strategy` and `budget` in `dims`. If there are
+        rows after adaptation (phase `post`), only these are drawn.
 
     Raises
     ------
     UsageError
-        When no row has a budget, or two rows of a strategy have the same.
+        If no row has a budget, or a strategy has two rows for one budget.
     """
     found = swept_of(rows)
     needed(found.asking, "no row has the number of questions per batch (dims.budget)")
@@ -157,23 +158,27 @@ def phases(
     beside: Systems = (),
     title: str = "",
 ) -> Picture:
-    """A measure over the stream before and after adaptation, with the saving by adaptation.
+    """One measure along a stream, before and after adaptation.
+
+    Pale bars show the saving by adaptation.
 
     Parameters
     ----------
     found : OnlineDescription
-        Of a system of a result.
+        Description of a system, as `tc.streams.describe` returns it.
     measure : {"imlm", "act_dcf"}
+        Measure to draw.
     so_far : bool
-        Everything from the start of the stream to the end of each window; each window alone when
-        False.
+        Whether a value covers everything from the start of the stream to the end of a window. If
+        False, a value covers one window only.
     beside : sequence of OnlineDescription
-        Systems with pictures beside this one: all have the same axis of values.
+        Systems whose pictures are shown side by side with this one; all have a common axis of
+        values.
 
     Raises
     ------
     UsageError
-        When the log has predictions of one phase only, or there is no curve of the measure.
+        If the log contains predictions of one phase only, or the measure has no curve.
     """
     curves, ends = curves_of(found, measure, so_far=so_far), np.array(found.ends, float)
     starts = np.append(0.0, ends[:-1])
@@ -241,21 +246,23 @@ def _curve(curve: Curve, places: Any, names: Sequence[str], shown: Sequence[int]
 
 
 def streams_forest(found: Systems, measure: str = "imlm", *, title: str = "") -> Picture:
-    """Streams one by one, the costliest for the first system first, at most 200.
+    """Value of each stream with its interval, for at most 200 streams.
 
-    For one system, both phases are drawn (before adaptation: hollow); for several systems, only the
-    later phase.
+    The streams are sorted by the value of the first system, the costliest first. For one system,
+    both phases are drawn (hollow: before adaptation). For several systems, only the phase after
+    adaptation is drawn.
 
     Parameters
     ----------
     found : sequence of OnlineDescription
-        Systems of a result, on the same streams.
+        Descriptions of systems on the same streams, as `tc.streams.describe` returns them.
     measure : {"imlm", "act_dcf"}
+        Measure to draw.
 
     Raises
     ------
     UsageError
-        When no system has several streams, or none has this measure.
+        If no system has several streams, or none has this measure.
     """
     needed([d for d in found if d.by_stream], "no system has several streams")
     known = dict.fromkeys(of.measure for d in found for of in d.by_stream)
@@ -270,7 +277,8 @@ def streams_forest(found: Systems, measure: str = "imlm", *, title: str = "") ->
     first, several = found[0].dims.get("system", ""), len(found) > 1
     order = sorted(values, key=lambda s: _cost(values[s].get(first, ())))
     detected = any(d.kind == "detection" for d in found if d.by_stream)
-    lines = Rows((measure, "before", "targets / items" if detected else "items"))
+    columns = (measure, "before", "targets / items" if detected else "items")
+    lines = Rows(columns, what="system" if several else "stream", above="stream")
     shown = list[OfStream]()
     for stream in order[:MOST_STREAMS]:
         name = f"stream {stream}" if stream.isdecimal() else stream

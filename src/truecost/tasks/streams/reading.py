@@ -18,14 +18,8 @@ from truecost.errors import InputError, counted, first_five
 from truecost.formats.events import EventLog, Labels
 from truecost.outputs.event_logs import guess_of, labelled, run_of
 from truecost.person.timing import timing_of
-from truecost.tasks.streams.records import (
-    PHASES,
-    Naming,
-    Online,
-    code_of,
-    naming_of,
-    numbered,
-)
+from truecost.tasks.streams.naming import Naming, code_of, naming_of, numbered
+from truecost.tasks.streams.records import PHASES, Online
 
 LAST_PLACE = ("run", "stream", "batch")
 

@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import msgspec
 import numpy as np
 from msgspec.structs import replace
 
@@ -15,6 +14,7 @@ from truecost.core.measure import Floats
 from truecost.core.results import Estimate, Row
 from truecost.errors import UsageError, first_five
 from truecost.names import Objective
+from truecost.tasks.streams.advised import SweepAdvice, SweepDifference, SweepPoint
 
 if TYPE_CHECKING:
     from truecost.outputs.page import Described
@@ -101,9 +101,7 @@ def is_swept(rows: Sequence[Row]) -> bool:
     return len({budget for _, budget in found}) > 1 and len(found) == len({*found})
 
 
-UNDERSTATED = (
-    "with few units, replicates vary too little, so their share is too high: the intervals decide"
-)
+UNDERSTATED = "replicates of few units vary too little: judge by the intervals, which allow for it"
 BESIDE = "act_dcf"  # told beside the objective, as it leaves out the cost of questions
 MONEY = ("total_cost", "imlm_money")  # defined only where the person's hour has a price
 OBJECTIVES = (*MONEY, "imlm", "imlm_seconds")  # unless one is named the first with a value
@@ -112,85 +110,29 @@ PRICED = "the person's hour has a price, and no objective was named"
 UNNAMED = "no objective was named"
 
 
-class SweepPoint(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of one budget of one strategy.
-
-    Attributes
-    ----------
-    budget : float or None
-        Questions a batch; None for the passive baseline, which asks nothing.
-    best : float or None
-        Share of the replicates in which no other compared budget is better; of equal budgets, the
-        smaller one counts as better. None where an interval has no width.
-    """
-
-    strategy: str
-    budget: float | None
-    value: float | None
-    lower: float | None
-    upper: float | None
-    best: float | None = None
-
-
-class SweepDifference(msgspec.Struct, frozen=True, kw_only=True):
-    """The additional cost of another choice against the best one.
-
-    The difference is in the unit of the measure, paired replicate by replicate; the verdict
-    ("better", "worse", "same", "inconclusive") is that of this choice against the best one.
-    """
-
-    strategy: str
-    budget: float
-    value: float | None
-    lower: float | None
-    upper: float | None
-    verdict: str
-
-
-class SweepAdvice(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="sweep"):
-    """The best of several budgets by one measure.
-
-    Attributes
-    ----------
-    phase : {"pre", "post"}
-    application : str
-        Only if there are several.
-    objective : str
-        Reason why budgets are compared by this measure; empty for an additional measure.
-    strategy : str
-        Strategy whose budgets are compared; empty if those of all strategies are compared.
-    edge : {"", "lowest", "highest"}
-        "lowest" or "highest" if the best budget is the smallest or largest tried budget of its
-        strategy, so that a better one may be beyond. Empty for a measure without the cost of
-        questions, such as `act_dcf`, for which the largest budget is usually the best.
-    points : tuple of SweepPoint
-        Everything compared, by strategy and budget.
-    others : tuple of SweepDifference
-        The budgets next to the best one; over all strategies the best of each other one.
-    """
-
-    measure: str
-    phase: str
-    application: str = ""
-    objective: str = ""
-    strategy: str
-    best: SweepPoint
-    edge: str = ""
-    points: tuple[SweepPoint, ...]
-    others: tuple[SweepDifference, ...]
-    passive: SweepPoint | None = None
-    text: str
-
-
 def advice_of(
     rows: Sequence[Estimate], objective: Objective | None = None
 ) -> tuple[SweepAdvice, ...]:
-    """Advice for each strategy, then over all, by the objective and by the cost of errors.
+    """Find the best budget of each strategy, and the best one of all strategies.
 
-    Computed from the rows of one system for each strategy and budget, on the same streams; rows of
-    subsets are ignored. Nothing where there is but one budget, or no objective is scored. Where no
-    `objective` is named, budgets are compared by the first of `OBJECTIVES` that has a value.
-    UsageError when the objective is not scored, or has no value.
+    Parameters
+    ----------
+    rows : sequence of Estimate
+        Result rows of systems that differ only in strategy and budget. Rows of subsets are ignored.
+    objective : {"total_cost", "imlm_money", "imlm", "imlm_seconds", "act_dcf"}, optional
+        Measure that compares the budgets. Default: the first of `total_cost`, `imlm_money`, `imlm`
+        and `imlm_seconds` that has a value; `total_cost` only if the person's time has a price.
+
+    Returns
+    -------
+    tuple of SweepAdvice
+        Advice by the objective, then by `act_dcf` (cost of errors only). For each measure: each
+        strategy with several budgets, then all strategies together, if there are several.
+
+    Raises
+    ------
+    UsageError
+        If the objective is not scored, or has no value.
     """
     known = _valued(rows)
     if objective is not None and objective not in known:

@@ -21,12 +21,11 @@ from truecost.report.words import (
     titles_of,
     value,
 )
+from truecost.tasks.streams.advised import SweepAdvice, SweepPoint
 from truecost.tasks.streams.describing import OnlineDescription
 from truecost.tasks.streams.sweep import (
     UNDERSTATED,
     WITHOUT_QUESTIONS,
-    SweepAdvice,
-    SweepPoint,
     against,
     asked,
     best_of,
@@ -299,7 +298,7 @@ def _share(advice: SweepAdvice) -> str:
     ]
     said = f"It is the best in {percent(round(advice.best.best, 2))} of the replicates"
     if rivals:
-        said += f"; in others, the best is {' or '.join(rivals[:4])}"
+        said += f"; in the others, the best is {' or '.join(rivals[:4])}"
     if shares_understate(advice):
         said += f"; {UNDERSTATED}"
     return f"{said}."

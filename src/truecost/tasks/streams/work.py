@@ -59,36 +59,42 @@ def read(
     about: Mapping[str, str] | None = None,
     resources: Sequence[str | Path] = (),
 ) -> Online:
-    r"""The record of one system on its streams.
+    r"""Read the event logs of one system into a record.
 
     Parameters
     ----------
     logs : str, Path or EventLog, or a sequence of these
-        Event logs, one for each run, or folders of logs.
+        Event logs, one for each run, or folders of event logs.
     labels : str, Path or polars.DataFrame, optional
-        Reference: a table with `id`, `label` and optionally `stream`; further columns are for
-        subsets. The labels of the predictions when left out.
+        Reference labels: a table with the columns `id` and `label`, optionally `stream`, and
+        further columns for subsets. Default: the labels of the predictions in the logs.
     name : str
-        Of the system.
+        Name of the system.
     target : str, optional
-        Label of the class to detect.
+        Label of the class to detect, if the labels are not 0 and 1.
     classes : sequence of str
-        All classes; those that occur when left out.
+        Names of all classes. Default: the labels and decisions that occur.
     numbers : bool
-        Whether numbers are predicted.
+        Whether labels and decisions are numbers (regression).
     about : mapping of str to str, optional
-        Further dims of its rows: `strategy`, `budget`.
+        Further entries for the column `dims` of result rows: `strategy`, `budget`.
     resources : sequence of path
-        Records of `truecost resources` about the runs.
+        Files in which `truecost resources` recorded the CPU, GPU and memory of the runs.
+
+    Returns
+    -------
+    Online
+        Record for `tc.score_system` and `tc.compare_systems`.
 
     Raises
     ------
     UsageError, InputError
-        When a file cannot be read, the events contradict each other, or labels are missing.
+        If a file cannot be read, events contradict each other, or labels are missing.
 
     Examples
     --------
-    Four items in two batches; a person is asked about the first of each.
+    A log of four items in two batches. The person answers one question in each batch, about its
+    first item.
 
     >>> import json, tempfile
     >>> from pathlib import Path
@@ -312,7 +318,7 @@ WORK = Work(
     ),
     descriptions=(
         "truecost.tasks.streams.describing:OnlineDescription",
-        "truecost.tasks.streams.sweep:SweepAdvice",
+        "truecost.tasks.streams.advised:SweepAdvice",
     ),
     same=lambda one, other: "outputs" if one.items.equals(other.items) else "",
     apart=True,

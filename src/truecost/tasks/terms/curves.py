@@ -57,19 +57,20 @@ def with_false_alarms(found: Found) -> list[SearchDescription]:
 
 
 def det_of_terms(found: Found, *, title: str = "") -> Picture:
-    """Mean miss rate against mean false-alarm rate on normal-deviate axes, with bands.
+    """DET curves of term searches: mean miss rate against mean false-alarm rate, on normal-deviate
+    axes.
 
-    An operating point without false alarms stands on the edge.
+    An operating point without false alarms is drawn on the edge.
 
     Parameters
     ----------
     found : sequence of SearchDescription
-        Those of the searches of a result.
+        Descriptions of searches, as `tc.terms.describe` returns them.
 
     Raises
     ------
     UsageError
-        When no system has a false alarm.
+        If no search has a false alarm.
     """
     found = with_false_alarms(found)
     needed(found, "no system has a false alarm")
@@ -92,7 +93,7 @@ def det_of_terms(found: Found, *, title: str = "") -> Picture:
         y=_rates("mean miss rate of queries", np.append(miss, ends[ends > least]), step),
         marks=(*bands, *drawn),
         key=keys_of(drawn, MARKED),
-        table=_table(found),
+        table=_table(found, DET),
         square=True,
         zoom=True,
     )
@@ -118,8 +119,12 @@ def _rates(label: str, rates: Floats, step: float) -> Axis:
     return Axis(label=label, kind="probit", domain=(low, high), scale="%")
 
 
-def _table(found: Found) -> Table:
-    """Marks, and a few points of each curve."""
+DET = ("miss rate", "interval of misses", "false-alarm rate")  # columns that a picture shows
+VALUES = ("TWV", "interval")
+
+
+def _table(found: Found, shows: Sequence[str]) -> Table:
+    """Marks, and a few points of each curve, with the columns that a picture `shows`."""
     cells = []
     none: tuple[float | None, float | None] = (None, None)
     for d, c in _curves(found):
@@ -134,25 +139,28 @@ def _table(found: Found) -> Table:
             rates = *uncertain(p.p_miss, *of_miss, "%"), figure(p.p_fa, "%")
             shown = "none" if at is None else figure(at), *uncertain(p.twv, *of_value)
             cells.append((d.system, name, *shown, *rates))
-    header = ("system", "point", "threshold", "TWV", "interval", "miss rate", "interval of misses")
-    return without_empty_columns("Points of the curves", (*header, "false-alarm rate"), cells)
+    header = ("system", "point", "threshold", *VALUES, *DET)
+    kept = [k for k, name in enumerate(header) if name in (*header[:3], *shows)]
+    own = [[row[k] for k in kept] for row in cells]
+    return without_empty_columns("Points of the curves", [header[k] for k in kept], own)
 
 
 def twv_by_threshold(found: Found, *, title: str = "") -> Picture:
-    """Term-weighted value against the threshold, with bands, decisions in use and maximum.
+    """Term-weighted value (TWV) against the threshold, with bands, the decisions in use and the
+    maximum.
 
-    The curve is not drawn far below the marks. A vertical line is the Bayes threshold, if scores
-    are log-likelihood ratios by their type.
+    The axis ends slightly below the lowest mark, so a part of the curve may be hidden. If the
+    scores are log-likelihood ratios, a vertical line marks the Bayes threshold.
 
     Parameters
     ----------
     found : sequence of SearchDescription
-        Those of the searches of a result, whose scores share an axis.
+        Descriptions of searches with comparable scores, as `tc.terms.describe` returns them.
 
     Raises
     ------
     UsageError
-        When nothing was submitted, or no query has a target.
+        If no search has detections, or no query has a target.
     """
     found = [d for d, _ in _curves(found)]
     needed(found, "no system has both detections and queries with targets")
@@ -180,7 +188,7 @@ def twv_by_threshold(found: Found, *, title: str = "") -> Picture:
         y=value_axis("TWV", _up(found)),
         marks=(ZERO, *marks, *points),
         key=keys_of(points, MARKED),
-        table=_table(found),
+        table=_table(found, VALUES),
         zoom=True,
     )
 

@@ -198,34 +198,47 @@ class ScoreBin(msgspec.Struct, frozen=True, kw_only=True):
 class SearchDescription(
     msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="search"
 ):
-    """The description of a search, as stored beside its rows.
+    """Numbers about a keyword search that the report shows, as stored in `result.json`.
 
     Attributes
     ----------
-    collection, application : str
-        Only if there are several.
+    system, collection, application : str
+        Names of the system, of the test collection and of the application; the last two are empty
+        if there is only one.
     trial : str
         Definition of a trial: occurrence, segment or document.
+    queries, queries_with_targets, queries_answered : int
+        Numbers of all queries, of those with a target, and of those in the list of the system.
+    documents : int
+        Number of audio files.
     seconds : float
-        Audio that is scored.
+        Duration of the scored audio in seconds.
     trials : int
-        Of one query.
+        Number of trials of one query.
+    detections, accepted : int
+        Numbers of detections, and of those with the decision YES.
     lowest, highest : float, optional
-        Submitted scores.
+        Lowest and highest submitted score.
     least_accepted : float, optional
-        Lowest score with decision YES.
+        Lowest score of a detection with the decision YES.
     bayes : float
-        Bayes threshold of log-likelihood ratios, -logit(Ptar).
+        Bayes threshold of log-likelihood ratios, -logit of the effective prior.
+    effective_prior, beta : float
+        Effective prior of a target, and weight of false alarms in TWV.
     llr : bool
-        Whether scores are log-likelihood ratios by their type.
+        Whether the scores are log-likelihood ratios.
     gamma, delta : float, optional
-        Best affine map of the scores, llr' = gamma llr + delta; None if there is none.
+        Best affine calibration of the scores: llr = gamma score + delta. None if it does not exist.
+    curve : TwvCurve, optional
+        Error rates and TWV at all thresholds.
     worst : tuple of QueryValue
-        The queries that cost most, by loss of TWV.
+        Queries with the largest loss of TWV.
     values : tuple of float
-        TWV of all queries in ascending order, thinned.
+        TWV of the queries (at most 200, evenly selected), ascending.
+    bins : tuple of ScoreBin
+        Observed log-likelihood ratio in intervals of the score.
     header : dict of str to str
-        What the list says of the system.
+        Description of the system in the head of its file.
     """
 
     system: str
@@ -257,12 +270,16 @@ class SearchDescription(
 
 
 def describe(search: Search, scoring: Scoring, dims: Mapping[str, str]) -> SearchDescription:
-    """The description of a search, for reports.
+    """Numbers about a keyword search for the report.
 
     Parameters
     ----------
+    search : Search
+        Aligned detections of a system.
+    scoring : Scoring
+        Application, measures and intervals.
     dims : mapping of str to str
-        `collection` and `application`, where there are several.
+        Names of the ``collection`` and the ``application``, if there are several.
     """
     how, reference = scoring.chosen(TermsScoring), search.reference
     count = Counted.from_search(search, scoring.application, how)

@@ -157,27 +157,30 @@ def read_reference(
     options: ReferenceOptions | None = None,
     columns: Mapping[str, str] | None = None,
 ) -> Reference:
-    """The occurrences that queries should find.
+    """Read the reference of a keyword search: queries, audio, and occurrences of the queries.
 
     Parameters
     ----------
     audio : str, Path or polars.DataFrame
-        An ECF, or a table: `document`, `duration` (seconds), and where there are some `start`,
-        `channel`, `source`.
+        Scored audio: an ECF file, or a table with the columns ``document`` and ``duration``
+        (seconds), and optionally ``start``, ``channel`` and ``source``.
     queries : str, Path or polars.DataFrame, optional
-        A kwlist or tlist, or a table: `query`, `text`, attributes. Those of the occurrences when
-        left out.
+        Queries: a kwlist or tlist file, or a table with the columns ``query`` and ``text``, and
+        attributes. Default: the queries in ``occurrences``.
     rttm : str or Path, optional
-        The words that were said.
+        RTTM file with the spoken words, in which the queries are searched. Give either ``rttm`` or
+        ``occurrences``.
     occurrences : str, Path or polars.DataFrame, optional
-        In place of an RTTM, where the queries occur: `query`, `document`, `start`, `end`.
+        Table of the occurrences, with the columns ``query``, ``document``, ``start`` and ``end``.
+    options : ReferenceOptions, optional
+        Definition of trials and occurrences. Default: ``ReferenceOptions()``.
     columns : mapping of str to str, optional
-        Columns of the occurrences that have other names.
+        Names of the columns of ``occurrences``, if they differ: ``{"document": "file"}``.
 
     Raises
     ------
     UsageError, InputError
-        When a file cannot be read, or they do not go together.
+        If a file cannot be read, or the files do not fit together.
 
     Examples
     --------
@@ -219,24 +222,27 @@ def read_search(
     name: str = "",
     columns: Mapping[str, str] | None = None,
 ) -> Search:
-    """The detections of a system, aligned with a reference.
+    """Read the detections of a system, and align them with a reference.
 
     Parameters
     ----------
     found : str, Path or polars.DataFrame
-        A kwslist or stdlist, or a table: `query`, `document`, `start`, `duration` or `end`,
-        `score`, `decision`.
+        Detections: a kwslist or stdlist file, or a table with the columns ``query``, ``document``,
+        ``start``, ``duration`` (or ``end``), ``score`` and ``decision``.
+    reference : Reference
+        Queries, audio and occurrences.
     options : SearchOptions, optional
-        Those of the reference's compat when left out.
+        Options of the alignment. Default: a tolerance of 0.5 s, and the ``compat`` of the
+        reference.
     name : str
         Name of the system. Default: the name in the file.
     columns : mapping of str to str, optional
-        Columns of a table that have other names.
+        Names of the columns of the table, if they differ: ``{"document": "file"}``.
 
     Raises
     ------
     UsageError, InputError
-        When the file cannot be read, or does not go with the reference.
+        If the file cannot be read, or does not fit the reference.
 
     Examples
     --------

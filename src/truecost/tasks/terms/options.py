@@ -24,7 +24,9 @@ OF_WORDS = {"words": ("--rttm",)}  # a list of occurrences says where queries oc
 
 
 class TermsTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
-    """`[terms]`: trials of a search, and alignment and counting of detections."""
+    """Table ``[terms]`` of a study: definition of trials, and alignment and counting of detections
+    in keyword search.
+    """
 
     __table__: ClassVar[str] = "terms"
 
@@ -135,28 +137,32 @@ class Tables(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
 
 @dataclass(frozen=True)
 class ReferenceOptions:
-    """The definition of trials and of occurrences.
+    """Options for reading the reference of a keyword search.
 
     Attributes
     ----------
     trial : {"occurrence", "segment", "document"}
-        Definition of a trial.
+        Definition of a trial. ``occurrence``: each second of audio counts as ``trials_per_second``
+        trials, and each occurrence is a target; ``segment``: each segment of the audio is a trial;
+        ``document``: each audio file is a trial. Default: ``occurrence``.
     trials_per_second : float
-        Trials of a query in a second of audio, of occurrences; above 0.
+        Number of trials of a query in each second of audio, above 0, if trials are occurrences.
+        Default: 1.
     max_gap : float
-        Longest gap between the words of a term, in seconds.
+        Longest pause between the words of a query, in seconds. Default: 0.5.
     normalise : {"lowercase", "none"}, optional
-        Whether case is ignored (Unicode's case folding); as in the list of queries when left out.
+        ``lowercase`` ignores case, ``none`` does not. Default: the setting in the list of queries.
     split : {"words", "characters"}
-        Whether every character is a word, of terms and of words that were said.
-    compat : frozenset of str
-        Quirks of the reference scorer that are followed: names, `f4de` for all of them; any
-        iterable of these will do.
+        ``characters`` treats each character as a word, in queries and in spoken words. Default:
+        ``words``.
+    compat : iterable of str
+        Quirks of the scorer F4DE that are reproduced: names in ``COMPAT``, or ``f4de`` for all.
+        Default: none.
 
     Raises
     ------
     UsageError
-        When a number is none or out of its range, or a name is not known.
+        If a number is out of its range, or a choice does not exist.
     """
 
     trial: TrialUnit = "occurrence"
@@ -174,21 +180,21 @@ class ReferenceOptions:
 
 @dataclass(frozen=True)
 class SearchOptions:
-    """How detections go with what should be found.
+    """Options for the alignment of detections with occurrences.
 
     Attributes
     ----------
     tolerance : float
-        Seconds that the midpoint of a detection may lie outside of an occurrence.
-    compat : frozenset of str
-        Quirks of the reference scorer that are followed: names, `f4de` for all of them; any
-        iterable of these will do.
+        Seconds by which the middle of a detection may be outside an occurrence. Default: 0.5.
+    compat : iterable of str
+        Quirks of the scorer F4DE that are reproduced: names in ``COMPAT``, or ``f4de`` for all.
+        Default: none.
 
     Raises
     ------
     UsageError
-        When the tolerance is negative, no finite number or in milliseconds, or a quirk is not
-        known.
+        If the tolerance is negative, not finite, or too large to be in seconds, or a name does not
+        exist.
     """
 
     tolerance: float = 0.5
@@ -201,25 +207,27 @@ class SearchOptions:
 
 @dataclass(frozen=True)
 class TermsScoring:
-    """Choices for the scoring of a search, in addition to the application.
+    """Settings for the scores of a keyword search, in addition to the application.
 
     Parameters
     ----------
     llr : bool
-        Whether the scores are natural-log likelihood ratios by their type.
+        Whether the scores are natural-log likelihood ratios. Default: False.
     floor : float, optional
-        Score of the trials that were not submitted, for cross entropies; the lowest submitted one
-        when left out.
+        Score of all trials that were not submitted, for cross entropies. Default: the lowest
+        submitted score.
     every : bool
-        False alarms of queries without targets enter the mean of Pfa, and such queries the cross
-        entropies.
+        Include queries without targets: in the mean false-alarm rate, and in cross entropies.
+        Default: False.
     pooled : bool
-        All queries are one: errors are added up before dividing.
+        Treat all queries as one query: errors are summed before the division by the number of
+        trials. Default: False, the mean over queries.
     factors : {"query", "document", "query,document"}
-        Resampled factors; two factors are crossed.
+        Resampled factors. ``query,document`` resamples both, as crossed factors. Default:
+        ``query``.
     query_unit : str
-        Attribute that queries share which are drawn together (a voice, a topic); each query by
-        itself when left out.
+        Attribute of the queries, such as the voice or topic. Queries with the same value are
+        resampled together. Default: each query is a unit.
     """
 
     llr: bool = False
@@ -244,7 +252,8 @@ def _choose(given: object, known: Sequence[str], what: str) -> None:
 
 
 F4DE = "f4de"
-# Names of the quirks that `f4de` stands for, and what each does.
+#: Quirks of NIST's scorer F4DE that the options ``compat`` can reproduce, by name, each with a
+#: description. The name ``f4de`` stands for all of them.
 COMPAT: Mapping[str, str] = {
     "fold-later-words": (
         "case counts in the first word of a term only, if case counts in the list of queries"

@@ -15,7 +15,7 @@ from truecost.report.story import Naive, Page, Part, Story, goodness, part_of
 from truecost.report.sums import clock
 from truecost.report.verdict import lead_of, line_of
 from truecost.report.words import at_best, counts, isolated, searched_of, units_of, value
-from truecost.resources.measures import Load
+from truecost.resources.loads import Load
 from truecost.resources.records import Machine
 from truecost.tasks.terms import pictures
 from truecost.tasks.terms.curves import REJECTING, with_false_alarms
@@ -131,8 +131,9 @@ def side_by_side(story: Story) -> Section:
     for row in (r for r in story.whole if r.label in VALUES):
         found[part_of(row).name].setdefault(row.dims["system"], {})[row.label] = row
     text = (
-        "Term-weighted values at the system's decisions (atwv), at the best threshold of all "
-        "queries (mtwv) and of each query (otwv); with any score accepted (stwv)."
+        "Term-weighted values (TWV) at the system's decisions (atwv), at the Bayes threshold "
+        "(twv_bayes), at the best threshold of all queries (mtwv) and of each query (otwv); with "
+        "any score accepted (stwv)."
     )
     return Section("Term-weighted values", text, of_each(pictures.term_weighted, found))
 

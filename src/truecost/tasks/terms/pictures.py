@@ -8,13 +8,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-from truecost.core.digits import amount, figure, percent, uncertain
+from truecost.core.digits import amount, counted, figure, percent, uncertain
 from truecost.core.results import Row
 from truecost.pictures.picture import Axis, Kind, Mark, Picture, keys_of, span
 from truecost.pictures.rows import Rows, figures_of, needed, value_of
-from truecost.pictures.tables import both
+from truecost.pictures.tables import Table, both
 from truecost.report.sums import clock
-from truecost.resources.measures import Load
+from truecost.resources.loads import Load
 from truecost.tasks.terms import curves
 from truecost.tasks.terms.curves import (
     EDGE,
@@ -35,6 +35,7 @@ BEST = "at its best threshold"
 VALUES = ("atwv", "twv_bayes", "mtwv", "otwv", "stwv")
 OTHERS: dict[Kind, str] = {"hollow": "mtwv", "limit": "stwv"}
 ORDER = (0.0, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0)  # shares of the queries in words
+ORDERED = ("system", "lowest", *(percent(q) for q in ORDER[1:-1]), "highest")
 PHASES = ("indexing", "searching")
 TIMES = ((3600.0, "hours"), (60.0, "minutes"), (1.0, "seconds"))
 QUANTITIES: Mapping[Quantity, str] = {
@@ -44,17 +45,25 @@ QUANTITIES: Mapping[Quantity, str] = {
 
 
 def term_weighted(found: Mapping[str, Mapping[str, Row]], *, title: str = "") -> Picture:
-    """A row a search: its value with the interval, a ring at the best threshold, and a stroke at
-    the value with any score accepted.
+    """Term-weighted value (TWV) of each search with its interval, one row for each system.
+
+    A hollow dot marks the value at the best threshold (`mtwv`). A vertical line marks the mean
+    share of targets that any detection finds (`stwv`).
 
     Parameters
     ----------
-    found : mapping
-        Rows by label, by system.
+    found : mapping of str to mapping of str to Row
+        Result rows by name of the system, then by label of the measure (`atwv`, `mtwv`, `stwv`,
+        ...).
+
+    Raises
+    ------
+    UsageError
+        If there are no rows.
     """
     needed([*found], "there is no term-weighted value")
     known = [name for name in VALUES if any(name in rows for rows in found.values())]
-    lines, dots = Rows(tuple(known)), dict[str, None]()
+    lines, dots = Rows(tuple(known), what="system"), dict[str, None]()
     for system, rows in found.items():
         first = next(n for n in known if n in rows)
         dots[first] = None
@@ -86,20 +95,27 @@ def alike(found: Found) -> bool:
 
 
 def queries_in_order(found: Found, *, title: str = "") -> Picture:
-    """Term-weighted values of all queries, lowest first, against the share of the queries.
+    """Term-weighted values (TWV) of all queries, sorted from the lowest, against the share of the
+    queries.
+
+    Parameters
+    ----------
+    found : sequence of SearchDescription
+        Descriptions of searches, as `tc.terms.describe` returns them.
 
     Raises
     ------
     UsageError
-        When no query has a target.
+        If no query has a target.
     """
     found = [d for d in found if d.values]
     needed(found, "no query has a target")
-    marks = [ZERO]
+    marks, cells = [ZERO], []
     for d in found:
         count = len(d.values)
         low, *shown, high = (figure(d.values[max(0, math.ceil(q * count) - 1)]) for q in ORDER)
         said = (f"{percent(q)} at most {v}" for q, v in zip(ORDER[1:-1], shown, strict=True))
+        cells.append((d.system, low, *shown, high))
         x, y = np.arange(count + 1) / count, np.append(d.values, d.values[-1])
         label = f"{d.system}: lowest {low}; of the queries {', '.join(said)}; highest {high}"
         marks.append(Mark(kind="line", x=x, y=y, series=d.system, step=True, label=label))
@@ -109,23 +125,30 @@ def queries_in_order(found: Found, *, title: str = "") -> Picture:
         x=Axis(label="queries with targets, lowest value first", domain=(0.0, 1.0), scale="%"),
         y=value_axis("TWV of a query", whole_span([v for d in found for v in d.values])),
         marks=tuple(marks),
+        table=Table("TWV that a share of the queries does not exceed", ORDERED, tuple(cells)),
         zoom=True,
     )
 
 
 def query_forest(found: SearchDescription, *, title: str = "") -> Picture:
-    """A row a query, the costliest first: TWV with its interval over documents.
+    """Term-weighted value (TWV) of single queries, the costliest first, with intervals over
+    documents.
 
-    A ring is the value at the query's own best threshold, an upright stroke the share of its
-    targets that any detection is aligned with.
+    A hollow dot marks the TWV at the best threshold of the query. A vertical line marks the share
+    of the query's targets that are found by any detection.
+
+    Parameters
+    ----------
+    found : SearchDescription
+        Description of a search, as `tc.terms.describe` returns it.
 
     Raises
     ------
     UsageError
-        When no query has a target.
+        If no query has a target.
     """
     needed(found.worst, "no query has a target")
-    further = ("interval", BEST, "found at all")
+    further = ("interval", BEST, "share of targets found at all")
     lines = Rows(("TWV", "found", "false alarms"), further, "query")
     how: Any = {"series": found.system}
     for w in found.worst:
@@ -139,7 +162,7 @@ def query_forest(found: SearchDescription, *, title: str = "") -> Picture:
             lines.mark("interval", y, lo=w.lower, hi=w.upper, **how)
         lines.mark("hollow", y, x=w.optimum, size=2.0, **how)  # is seen around the dot
         lines.mark("limit", y, x=w.supremum)
-        counts = f"{right} of {targets} found, {false} false alarms"
+        counts = f"{right} of {targets} found, {counted(w.false_alarms, 'false alarm')}"
         own = f"{best} {BEST}, {reached} of its targets found at all"
         said = f"{name}: {f'{value} {ends}'.strip()}, {counts}; {own}"
         lines.mark("dot", y, x=w.twv, lo=w.lower, hi=w.upper, label=said, **how)
@@ -157,16 +180,23 @@ def query_forest(found: SearchDescription, *, title: str = "") -> Picture:
 
 
 def score_map(found: SearchDescription, *, title: str = "") -> Picture:
-    """The empirical log-likelihood ratio against the score, with the best affine map.
+    """Empirical log-likelihood ratio against the score of detections, with the best affine
+    calibration.
 
-    A dot is a bin of about equally many targets: ln of the share of all targets in it over that of
-    all nontargets, with two standard errors; the pale bar is how far the scores of its targets
-    reach. On the diagonal, scores are calibrated log-likelihood ratios.
+    A dot is a bin with about equally many targets. The height of a dot is ln(share of all targets
+    that are in the bin / share of all nontargets that are in the bin), with an interval of two
+    standard errors. The pale bar is the range of the scores of its targets. On the diagonal, scores
+    are calibrated log-likelihood ratios.
+
+    Parameters
+    ----------
+    found : SearchDescription
+        Description of a search, as `tc.terms.describe` returns it.
 
     Raises
     ------
     UsageError
-        When there is no bin.
+        If there are too few detections for a bin.
     """
     needed(found.bins, "the detections are too few for a bin of scores")
     llr, how = found.llr, dict[str, Any](series=found.system)
@@ -194,8 +224,12 @@ def score_map(found: SearchDescription, *, title: str = "") -> Picture:
         ends = np.array([left, right])
         line = found.gamma * ends + found.delta
         marks.append(Mark(kind="line", x=ends, y=line, series="best affine calibration"))
-        least = "none" if crossing is None else figure(crossing)
-        caption += f" That of the best affine calibration: {least}."
+        caption += " The best affine calibration "
+        caption += (
+            "puts no score on the Bayes threshold."
+            if crossing is None
+            else f"puts the score {figure(crossing)} on the Bayes threshold."
+        )
     return Picture(
         name="scores",
         title=title,
@@ -221,19 +255,19 @@ def crossing_of(found: SearchDescription) -> float | None:
 
 
 def resources(loads: Mapping[str, Load], of: Quantity = "time", *, title: str = "") -> Picture:
-    """The resources of each system: a bar for indexing and one for searching.
+    """CPU time or memory of each system: one bar for indexing and one bar for searching.
 
     Parameters
     ----------
     loads : mapping of str to Load
-        By system, as a result has them.
+        Resources by name of the system.
     of : {"time", "memory"}
-        CPU time of all processes, or peak memory of the largest one.
+        Quantity. `time`: CPU time of all processes. `memory`: peak memory of the largest process.
 
     Raises
     ------
     UsageError
-        When there is no record.
+        If `loads` is empty.
 
     Examples
     --------
@@ -251,7 +285,7 @@ def resources(loads: Mapping[str, Load], of: Quantity = "time", *, title: str = 
     most = max((v for parts in values.values() for v in parts if v is not None), default=0.0)
     size, unit = next((u for u in TIMES if most >= 2 * u[0]), TIMES[-1])
     size, unit = (size, unit) if of == "time" else (1.0, "GB")
-    lines = Rows((of,))
+    lines = Rows((of,), what="phase", above="system")
     for name, parts in values.items():
         if len(values) > 1:
             lines.head(name)

@@ -240,10 +240,10 @@ class TermSweep:
     Attributes
     ----------
     ranking : Ranking
-        With the queries on its first side, and the documents on its second where these are
-        resampled; code 1 is a target.
+        Ranking with the queries on its first side, and the documents on its second where these are
+        resampled; targets have the code 1.
     documents : ndarray of float64, shape (documents, replicates)
-        Weights; no rows where documents are not resampled.
+        Weights of documents; no rows where documents are not resampled.
     codes : ndarray of int32, shape (trials,)
         Document of each trial, in the order of the ranking.
     """
@@ -273,23 +273,23 @@ class TermSweep:
     def best_of_all(
         self, gain: Floats, loss: Floats, whole: Floats, reject_all: bool
     ) -> tuple[Floats, Floats, Floats]:
-        """Largest sum of gains less losses over one threshold for all queries.
+        """The largest sum of gains less losses over one threshold for all queries.
 
         Parameters
         ----------
         gain, loss : ndarray of float64, shape (replicates, queries)
-            What a target found is worth and what a false alarm costs.
+            Value of a found target; cost of a false alarm.
         whole : ndarray of float64, shape (replicates,)
-            What all targets found are worth.
+            Sum of the gains of all targets.
         reject_all : bool
             Whether rejecting everything, worth 0, is a threshold.
 
         Returns
         -------
         best, gained : ndarray of float64, shape (replicates,)
-            The sum, and the gains in it; NaN where a gain is.
+            Largest sum; sum of the gains in it; NaN where a gain or loss is NaN.
         thresholds : ndarray of float64, shape (replicates,)
-            The lowest that is best; infinite where everything is rejected.
+            Lowest of the best thresholds; infinite where everything is rejected.
         """
         from truecost.kernels.terms import best_of_all
 

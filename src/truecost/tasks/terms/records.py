@@ -35,39 +35,50 @@ Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class Reference:
-    """The occurrences that the queries should find.
+    """Reference of a keyword search: the queries, the scored audio, and the occurrences of the
+    queries in it.
+
+    The frames refer to each other by row numbers: a column ``query`` contains rows of ``queries``,
+    and a column ``place`` contains rows of ``documents``. Times are in seconds.
 
     Attributes
     ----------
+    name : str
+        Name of the reference in messages.
     queries : polars.DataFrame
-        One row for each query of the list, sorted by `query` (its id); `text`, where queries have
-        one, and further columns: attributes of the list.
+        Queries, sorted by the column ``query`` (id). The column ``text`` is missing if queries are
+        audio; further columns are attributes of the queries.
     documents : polars.DataFrame
-        One row for each document and source type, sorted: `document` (audio file), `source`,
-        `seconds` that are scored, and `trials` of one query (float64: seconds times trials per
-        second, or the number of segments, or 1).
+        Audio files, sorted, with the columns:
+
+        - ``document``, ``source``: name of the file and type of its audio;
+        - ``seconds``: duration of the scored audio;
+        - ``trials``: number of trials of one query in the file, which may be a fraction.
     excerpts : polars.DataFrame
-        The audio that is scored: `place` (row of `documents`), `channel` (text), `start` and `end`
-        in seconds, sorted. Several may overlap or touch.
+        Scored parts of the audio, sorted, with the columns ``place``, ``channel``, ``start`` and
+        ``end``. They may overlap.
     occurrences : polars.DataFrame
-        Occurrences of the queries within the excerpts: `query` (row of `queries`), `place` (row of
-        `documents`), `channel`, `start`, `end`; sorted by these. `target` is the row of its target
-        in `targets` (with occurrences as trials, each occurrence is a target).
+        Occurrences of the queries in the excerpts, sorted, with the columns ``query``, ``place``,
+        ``channel``, ``start``, ``end`` and ``target`` (row in ``targets``).
     targets : polars.DataFrame
-        Occurrences to find: `query`, `place`, and `channel`, `start`, `end`.
+        Trials that a system should find, with the columns ``query``, ``place``, ``channel``,
+        ``start`` and ``end``. A target is an occurrence, or a segment or document that contains one
+        (see ``trial``).
     segments : polars.DataFrame, optional
-        In segment units every segment: `place`, `channel`, `start`, `end`, sorted; else None.
+        All segments, sorted, with the columns ``place``, ``channel``, ``start`` and ``end``. None
+        if trials are not segments.
     trial : {"occurrence", "segment", "document"}
+        Definition of a trial (see :class:`truecost.tasks.terms.ReferenceOptions`).
     trials_per_second : float
-        Of occurrence units.
+        Number of trials of a query in each second of audio, if trials are occurrences.
     compat : frozenset of str
-        Quirks of other tools that are followed (`COMPAT`).
+        Quirks of the scorer F4DE that are reproduced (names in ``COMPAT``).
     language : str
-        Of the list of queries, where it says so.
+        Language of the queries; empty if not stated.
     signature : str
-        Choices made while reading, separated by bars.
+        Settings of the reading, separated by bars.
     problems : tuple of str
-        Warnings for the reader.
+        Warnings about the data.
     """
 
     name: str
@@ -86,28 +97,35 @@ class Reference:
 
     @cached_property
     def seconds(self) -> float:
-        """Audio that is scored."""
+        """Duration of the scored audio in seconds."""
         return float(self.documents["seconds"].sum())
 
     @cached_property
     def trials(self) -> int:
-        """Trials of one query, N (Rodriguez-Fuentes & Penagarikano 2013, Eq. 2), rounded to a whole
-        number.
+        """Number of trials of one query, N (Rodriguez-Fuentes & Penagarikano 2013, Eq. 2), rounded
+        to an integer.
         """
         return round(float(self.documents["trials"].sum()))
 
     @cached_property
     def targets_by_query(self) -> Ints:
-        """Nact of every query."""
+        """Number of targets of each query, int64, shape (queries,)."""
         return np.bincount(self.targets["query"].to_numpy(), minlength=self.queries.height)
 
     @cached_property
     def query_factor(self) -> Factor:
-        """The queries as units: in the order of `queries`."""
+        """Factor for the bootstrap in which each query is a unit, in the order of ``queries``."""
         return Factor.encode("query", self.queries["query"].to_numpy())[0]
 
     def query_units(self, attribute: str = "") -> Factor:
-        """The queries as units, or as members of units that share an attribute, a column."""
+        """Factor for the bootstrap of the queries.
+
+        Parameters
+        ----------
+        attribute : str
+            Column of ``queries``, such as the voice. Queries with the same value are a unit and are
+            drawn together. Default: each query is a unit.
+        """
         if not attribute:
             return self.query_factor
         if attribute in ("query", "document"):
@@ -133,7 +151,9 @@ class Reference:
 
     @cached_property
     def document_units(self) -> tuple[Factor, Codes]:
-        """The documents as units, and the one of every row of `documents`."""
+        """Factor for the bootstrap in which each document is a unit, and the unit of each row of
+        ``documents``.
+        """
         return Factor.encode("document", self.documents["document"].to_numpy())
 
 
@@ -142,41 +162,52 @@ PHASES = ("indexing", "searching")
 
 @dataclass(frozen=True, eq=False)
 class Search:
-    """The detections of one system, aligned with the reference: one row for each submitted trial.
+    """Detections of one system in a keyword search, aligned with the reference; one row for each
+    submitted trial.
 
     Attributes
     ----------
+    name : str
+        Name of the system.
+    reference : Reference
+        Queries, audio and occurrences.
     query, place : ndarray of int32, shape (N,)
-        Rows of `reference.queries` and `reference.documents`.
+        Row of each detection in ``reference.queries`` and ``reference.documents``.
     score : ndarray of float64, shape (N,)
-        Higher means rather an occurrence.
+        Score of each detection; a higher score means that an occurrence is more likely.
     accepted : ndarray of bool, shape (N,)
-        Decision YES.
+        Whether the decision of the system is YES.
     target : ndarray of int32, shape (N,)
-        Row of `reference.targets` that it is aligned with, -1 for none. No two rows share one.
+        Row of the aligned target in ``reference.targets``; -1 if the detection has no target. Each
+        target is aligned with at most one detection.
     channel : ndarray of int32, shape (N,)
-        Index into `channels`.
+        Index of the channel in ``channels``.
     start, duration : ndarray of float64, shape (N,)
-        Seconds, as submitted.
-    line : ndarray of int64, shape (N,), optional
-        Its line in the file.
+        Times of each detection in seconds, as submitted.
+    channels : tuple of str
+        Names of the channels.
     answered : ndarray of bool, shape (queries,)
-        Queries that the system lists, with or without detections.
+        Whether the list of the system contains the query, with or without detections.
     lowest : float
-        The least score that was submitted, scored or not; NaN where there is none.
+        Lowest submitted score, including detections that are not scored; NaN if there is no
+        detection.
+    line : ndarray of int64, shape (N,), optional
+        Line of each detection in the file.
     header : mapping of str to str
-        What the file says of the system and its run.
+        Description of the system in the head of the file.
     signature : str
-        Choices made while reading and aligning, separated by bars.
+        Settings of the reading and alignment, separated by bars.
     problems : tuple of str
-        Warnings for the reader.
+        Warnings about the data.
     took : mapping of str to float
-        What indexing and searching took by their records: hours of `cpu` and `gpu`, GB-hours of
-        `memory`, and hours of `waiting` for the answers, which is searching alone.
+        Resources of indexing and searching together: hours of ``cpu`` and ``gpu``, GB-hours of
+        ``memory``. Hours of ``waiting`` are those of searching alone. Empty if they were not
+        recorded.
     unrecorded : tuple of str
-        Phases of which there is no record.
+        Phases (indexing, searching) whose resources were not recorded.
     beside : object, optional
-        The same as the reference scorer would align it (`decisions.Beside`), where that is asked.
+        Alignment with all quirks of the scorer F4DE, to report the difference. Default: not
+        computed.
     """
 
     name: str
@@ -209,7 +240,7 @@ class Search:
 
     @property
     def summary(self) -> str:
-        """The content in a few words."""
+        """Numbers of detections, queries, documents and aligned targets, as text."""
         reference, found = self.reference, int(self.found.sum())
         return (
             f"{counted(len(self), 'detection')} of {counted(reference.queries.height, 'query')} in "
@@ -218,17 +249,21 @@ class Search:
         )
 
     def frames(self) -> tuple[tuple[pl.DataFrame, str], ...]:
-        """The columns of subsets, and what a row of them is."""
+        """Attributes of the queries and of the documents, which define subsets, each with the name
+        of a row.
+        """
         return ((self.reference.queries, "query"), (self.reference.documents, "document"))
 
     def right(self) -> tuple[pl.DataFrame, ...]:
-        """Queries, documents and targets, as frames whose rows have no order."""
+        """Queries, documents and targets, from which the ledger makes the evaluation set's hash."""
         documents = self.reference.documents.select("document", "source", "seconds")
         queries = self.reference.queries.select("query")
         return queries, documents, self._placed(self.reference.targets)
 
     def outputs(self) -> tuple[pl.DataFrame, ...]:
-        """The detections with their scores and decisions, as a frame whose rows have no order."""
+        """Detections with scores and decisions, from which the results ledger makes the system's
+        hash.
+        """
         columns = {name: getattr(self, name) for name in ("query", "place", "start", "duration")}
         found = self._placed(pl.DataFrame(columns))
         return (found.with_columns(score=pl.Series(self.score), yes=pl.Series(self.accepted)),)
@@ -243,31 +278,33 @@ class Search:
 
     @cached_property
     def is_target(self) -> Mask:
-        """Whether each submitted trial is aligned with a target."""
+        """Whether each detection is aligned with a target, shape (N,)."""
         return np.asarray(self.target >= 0)
 
     @cached_property
     def found(self) -> Mask:
-        """Whether each target is aligned with a submitted trial, whatever its decision."""
+        """Whether each target is aligned with a detection, accepted or not, shape (targets,)."""
         found = np.zeros(self.reference.targets.height, bool)
         found[self.target[self.is_target]] = True
         return found
 
     @cached_property
     def frame(self) -> pl.DataFrame:
-        """The columns of subsets: those of the queries, then those of the documents.
+        """Attributes of the queries (first rows) and of the documents (last rows), which define
+        subsets.
 
-        A column of one kind is null in the rows of the other.
+        A column of the queries is null in the rows of the documents, and the reverse.
         """
         reference = self.reference
         documents = reference.documents.drop("seconds", "trials")
         return pl.concat([reference.queries, documents], how="diagonal")
 
     def masks(self, subset: str | tuple[str, str]) -> Masks:
-        """Name and rows of `frame` of each subset of queries, or of documents.
+        """Names of the subsets that a column or condition defines, each with a mask of the rows of
+        ``frame``.
 
-        A subset of queries keeps all documents and the other way round; where a query has no value
-        it is in no subset.
+        A subset of queries contains all documents, and a subset of documents contains all queries.
+        A query without a value in the column is in no subset.
         """
         found, queries = [], self.reference.queries.height
         for name, mask in masks_of(self.frame, subset, self.name, "query or document"):
@@ -278,7 +315,9 @@ class Search:
         return found
 
     def take(self, rows: Mask) -> "Search":
-        """The search for some rows of `frame`, with the lowest score of the whole list."""
+        """The detections for the queries and documents in these rows (a mask of ``frame``). The
+        attribute ``lowest`` is unchanged.
+        """
         queries = self.reference.queries.height
         reference, to_query, to_place, to_target = _take_reference(
             self.reference, rows[:queries], rows[queries:]
@@ -299,7 +338,9 @@ class Search:
 
     @cached_property
     def lowest_by_query(self) -> Floats:
-        """The lowest submitted score of each query; NaN where there is none."""
+        """Lowest submitted score of each query, shape (queries,); NaN for a query without
+        detections.
+        """
         lowest = np.full(self.reference.queries.height, np.inf)
         np.minimum.at(lowest, self.query, self.score)
         return np.where(np.isinf(lowest), np.nan, lowest)

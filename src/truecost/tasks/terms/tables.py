@@ -77,21 +77,41 @@ def _write(outcome: Outcome, wanted: Mapping[str, str]) -> None:
 def per_query(
     search: Search, application: Application, how: TermsScoring | None = None
 ) -> pl.DataFrame:
-    """A row for each query of the list, as the reference tool's table has it, and more.
+    """Table of all queries, with the counts and values of each query.
+
+    Parameters
+    ----------
+    search : Search
+        Aligned detections of a system.
+    application : Application
+        Costs and prior.
+    how : TermsScoring, optional
+        Settings of the scoring. Default: ``TermsScoring()``.
 
     Returns
     -------
     polars.DataFrame
-        `query`, `text`; `targets`, `correct`, `found` (aligned, whatever the decision),
-        `false_alarms`, `missed`, `detections`; `p_miss`, `p_fa`, `twv`; `optimum` and its
-        `threshold` (infinite where rejecting all is best), `supremum`, `average_precision`;
-        `lowest` submitted score and `cnxe`; then the attributes of the list. Values are null where
-        a query has no targets.
+        A row for each query; values are null if the query has no targets. Columns:
+
+        - ``query``, ``text``: id and text of the query;
+        - ``targets``: number of targets;
+        - ``correct``, ``missed``: targets that were accepted, and all other targets;
+        - ``found``: targets aligned with a detection, accepted or not;
+        - ``false_alarms``: accepted detections without a target;
+        - ``detections``: number of all detections;
+        - ``p_miss``, ``p_fa``, ``twv``: miss rate, false-alarm rate and term-weighted value;
+        - ``optimum``, ``threshold``: highest possible term-weighted value and its threshold
+          (infinite if it is best to reject everything);
+        - ``supremum``: share of the targets that were found;
+        - ``average_precision``: average precision of the ranked detections;
+        - ``lowest``: lowest submitted score;
+        - ``cnxe``: normalised cross entropy;
+        - attributes of the queries.
 
     Raises
     ------
     UsageError
-        When nothing says what misses and false alarms cost.
+        If the application has no costs of misses and false alarms.
     """
     how = how or TermsScoring()
     if application.costs is None:
@@ -180,14 +200,24 @@ Codes = npt.NDArray[np.int32] | Array | pl.Series
 
 
 def alignment_of(search: Search) -> pl.DataFrame:
-    """The alignment of a search.
+    """Table of all detections and targets of a system, with their alignment.
 
     Returns
     -------
     polars.DataFrame
-        Columns `COLUMNS`, texts as categories (4 bytes a row), times in seconds, null where there
-        is no target or no detection; sorted by query, file, channel and time (of the target where
-        there is one).
+        A row for each detection (with its target, if it has one) and for each target without a
+        detection. Rows are sorted by query, file, channel and time. Columns:
+
+        - ``language``: language of the queries;
+        - ``file``, ``channel``: audio file and channel;
+        - ``termid``, ``term``: id and text of the query;
+        - ``ref_bt``, ``ref_et``: start and end of the target in seconds, null without a target;
+        - ``sys_bt``, ``sys_et``: start and end of the detection in seconds, null without a
+          detection;
+        - ``sys_score``, ``sys_decision``: score and decision (YES, NO), null without a detection;
+        - ``alignment``: ``CORR`` (accepted target), ``MISS`` (target that was rejected or not
+          detected), ``FA`` (accepted detection without a target) or ``CORR!DET`` (rejected
+          detection without a target).
     """
     reference, rows = search.reference, _rows(search)
     targets, row, sought = reference.targets, rows["row"], rows["target"]

@@ -355,7 +355,7 @@ WORK = Work(
     describe=described,
     descriptions=(
         "truecost.tasks.terms.describing:SearchDescription",
-        "truecost.resources.measures:Load",
+        "truecost.resources.loads:Load",
     ),
     same=same,
     unjudged=unjudged,

@@ -78,22 +78,22 @@ class Listed:
 
 @dataclass(frozen=True, eq=False)
 class Audio:
-    """The audio of trials, as far as known.
+    """The audio of trials, with what is known of its length.
 
     Attributes
     ----------
     said : str
-        Where it comes from, for signatures.
+        Source of the lengths, for signatures.
     total : float
-        Hours of the whole, where only their sum is known.
+        Hours of all audio, where only their sum is known.
     seconds : ndarray of float64, shape (N,), optional
-        Of each trial, or of the recording of each.
+        Length of each trial, or of its recording.
     recordings : ndarray of int, shape (N,), optional
         Code of the recording of each trial.
     listed : Listed, optional
         Hours of each unit of the whole.
     unknown : str
-        Why the hours are not known, although false alarms per hour are shown.
+        Reason why the hours are not known, where false alarms per hour are shown.
     """
 
     said: str

@@ -74,20 +74,20 @@ class Decided(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class ByClass(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="classes"):
-    """A system by class, and all its decisions, the costliest first.
+    """The results of a system by class, and all its decisions, the costliest first.
 
     Attributes
     ----------
     system, dims : str, dict of str to str
-        What it is about: collection and application, where there are several.
+        Name of the system; its collection and application, where there are several.
     level : float
         Level of the intervals.
     classes : tuple of OneClass
-        In the order of the classes.
+        Results of each class, in the order of the classes.
     decisions : tuple of Decided
-        Those that occur.
+        Decisions that occur.
     costs : tuple of tuple of float
-        The cost matrix, where it is not 0/1: rows are classes, columns decisions.
+        Cost matrix, rows for classes and columns for decisions; empty for 0/1 costs.
     """
 
     system: str

@@ -211,12 +211,12 @@ class Spoofing:
     Attributes
     ----------
     kinds : ndarray of int64, shape (N,)
-        0 for a target (or bona fide speech, where nothing else is known), 1 for a nontarget, 2 for
-        a spoofed trial.
+        Kind of each trial: 0 for a target (or bona fide speech, where nothing else is known), 1 for
+        a nontarget, 2 for a spoofed trial.
     accepted : ndarray of int64, shape (N,), optional
         Whether the verification accepts each trial.
     counts : ndarray of int64, shape (3, 2), optional
-        The same counted, of trials of its own: target, nontarget, spoof by reject and accept.
+        Counts of trials other than these: rows target, nontarget, spoof; columns reject, accept.
     """
 
     kinds: Ints

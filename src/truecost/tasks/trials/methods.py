@@ -38,9 +38,9 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="
     dims : dict of str to str
         Application, where there are several.
     verdict : {"better", "worse", "same", "inconclusive"}
-        Of `system`; nothing is claimed when it is inconclusive.
+        Verdict on `system`; with `inconclusive` nothing is claimed.
     text : str
-        The sentence: what differs and by how much, what varied and what was held.
+        Sentence with the difference, its size, what varied and what was held.
     """
 
     system: str

@@ -231,21 +231,23 @@ class Chosen(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag=
     Attributes
     ----------
     system : str
-        Whose it is.
+        Name of the system.
     dims : dict of str to str
         Collection and application, where there are several.
     rule, measure : str
-        How it was chosen, with its limit, and the measure that the rule is about.
+        Rule of the choice, with its limit; measure that the rule is about.
     limit : float or None
-        Most that the measure may have; None for the least cost.
+        Largest allowed value of the measure; None for the least cost.
     by : {"point", "upper"}
-        Meet the limit by the value (point), or by the upper end of its interval (upper).
+        Quantity that meets the limit: the value (`point`), or the upper end of its interval
+        (`upper`).
     threshold, lower, upper : float or None
-        The threshold with its interval; None for an end that is infinite.
+        Threshold with its interval; None for an infinite end.
     shared : str
-        What the test set shares with the trials that chose it; empty for nothing.
+        Noun of what the test set has in common with the trials that chose the threshold; empty for
+        nothing.
     text : str
-        The shortest number of four digits or more that decides the same trials.
+        Shortest number of at least four digits that decides the same trials.
     """
 
     system: str

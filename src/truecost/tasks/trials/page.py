@@ -149,7 +149,8 @@ def bars(story: Story) -> Section | None:
     text = "Means over runs. " if any("estimator" in r.dims for r in story.whole) else ""
     alone = [actual.label for actual, minimum in pairs if minimum is None]
     if best := [name for name in dict.fromkeys(alone) if at_best(name)]:
-        text += f"{listed(best)}: below 1 even with random scores. "
+        verb = "is" if len(best) == 1 else "are"
+        text += f"Even with random scores, {listed(best)} {verb} below 1. "
     if len(alone) < len(pairs):
         text += "The minimum is the cost at the best threshold or calibration for these data."
     return Section("Normalised costs", text.strip(), of_each(pictures.cost_bars, groups))
@@ -278,6 +279,13 @@ def variance(story: Story) -> Section:
     return Section("Sources of variance between runs", text, of_each(pictures.variance_shares, own))
 
 
+def constant(label: str) -> str:
+    """Output of the naive baseline of a measure: one decision or number for all trials."""
+    measure = measure_of(label)
+    numbers = measure is not None and "errors" in measure.parts
+    return f"the best constant {'number' if numbers else 'decision'}"
+
+
 PAGE = Page(
     sections=(
         *(chosen, bars, spending, claims, spurious, runs, variance, trade_off),
@@ -293,6 +301,6 @@ PAGE = Page(
     judged=lambda row: not is_predictor(row),
     drawn=lambda story: story.costs,
     conventions=False,
-    naive=Naive(output=lambda _: "the best constant decision"),
+    naive=Naive(output=constant),
     curves=frame_of_outcome,
 )

@@ -16,7 +16,8 @@ from truecost.pictures.picture import Axis, Mark, Picture
 from truecost.pictures.rows import Rows, figures_of, needed, reach, value_of
 from truecost.pictures.tables import Shown, Table, slot_of, without_empty_columns
 from truecost.report.section import MOST_LINES
-from truecost.tasks.measures import find_of_any_task, registry
+from truecost.report.words import measure_of
+from truecost.tasks.measures import registry
 from truecost.tasks.trials.classes import ByClass, OneClass
 from truecost.tasks.trials.curves import pictures as of_curves
 
@@ -49,7 +50,7 @@ def pairs_of(rows: Sequence[Row]) -> dict[str, list[Pair]]:
     for (system, slot, label), row in found.items():
         if (system, slot, actual.get(label)) not in found:  # else it stands beside that one
             other = found.get((system, slot, least.get(label, "")))
-            name = label if other is None else _title(row)
+            name = _title(row)
             name = name if slot == "all" else f"{name}, {slot}"
             pairs.setdefault(name, []).append((row, other))
     return pairs
@@ -57,29 +58,34 @@ def pairs_of(rows: Sequence[Row]) -> dict[str, list[Pair]]:
 
 def _title(actual: Row) -> str:
     """An actual cost with its title."""
-    measure = find_of_any_task(actual.label, actual.task)
+    measure = measure_of(actual.label, actual.task)
+    if measure is None:
+        return actual.label
     title = measure.title.partition(" (")[0].removeprefix("Actual ")
-    return actual.label if title.lower() == actual.label else f"{title} ({actual.label})"
+    if title.lower() == actual.label:
+        return actual.label
+    return f"{title[:1].lower()}{title[1:]} ({actual.label})"
 
 
 def cost_bars(rows: Sequence[Row], *, title: str = "") -> Picture:
-    """Normalised costs as rows: actual cost, its minimum, and the calibration loss between them.
+    """Normalised actual and minimum cost of each system, and the calibration loss between them.
 
     Parameters
     ----------
     rows : sequence of Row
-        A heading a measure, a row a system; values whose naive value is not 1 are left out.
+        Result rows. Each measure has a heading, each system a row. Only measures whose naive
+        baseline is 1 are drawn, for the whole data.
 
     Raises
     ------
     UsageError
-        When no row of the whole data has the naive baseline 1.
+        If no row of the whole data has the naive baseline 1.
     """
     found = pairs_of(rows)
     needed([*found], "there is no row of the whole data whose naive value is 1 (row.naive == 1)")
     pairs = [pair for own in found.values() for pair in own]
     both = any(least is not None for _, least in pairs)
-    lines = Rows(("actual", "minimum") if both else ("cost",))
+    lines = Rows(("actual", "minimum") if both else ("cost",), what="system", above="measure")
     for name, own in found.items():
         lines.head(name)
         for pair in own:
@@ -113,17 +119,18 @@ def _dumbbell(lines: Rows, row: Row, least: Row | None) -> None:
 
 
 def variance_shares(found: Sequence[Variance], *, title: str = "") -> Picture:
-    """A bar a method, divided into what each source adds to the variance of one run.
+    """Shares of the variance of one training run by source (seed, test data, ...), one bar for each
+    method.
 
     Parameters
     ----------
     found : sequence of Variance
-        Of one measure; those without shares are left out.
+        Variances of one measure. Methods without shares are left out.
 
     Raises
     ------
     UsageError
-        When there are no shares, or they are of several measures.
+        If no method has shares, or there are several measures.
 
     Examples
     --------
@@ -145,7 +152,8 @@ def variance_shares(found: Sequence[Variance], *, title: str = "") -> Picture:
         raise UsageError(f"shares of {counted(len(labels), 'measure')} share no axis: draw one")
     names = dict.fromkeys(s.source for one in drawn for s in one.shares)
     order = sorted(names, key=lambda name: name == TEST)  # stable
-    lines = Rows(("runs",), (*order, *(f"{name}: standard deviation" for name in order)))
+    further = (*order, *(f"{name}: standard deviation" for name in order))
+    lines = Rows(("data",), further, what="method")
     for one in drawn:
         name, start = ", ".join([*one.dims.values(), one.system]), 0.0
         numbers = {s.source: (s.share, s.lower, s.upper) for s in one.shares}
@@ -153,7 +161,9 @@ def variance_shares(found: Sequence[Variance], *, title: str = "") -> Picture:
             k: Shown(" ".join(filter(None, uncertain(*v, "%"))), *v) for k, v in numbers.items()
         }
         spread = {s.source: figure(s.variance**0.5) for s in one.shares}
-        y = lines.add(name, f"{one.runs}", *(c.get(n, "") for c in (known, spread) for n in order))
+        y = lines.add(
+            name, counted(one.runs, "run"), *(c.get(n, "") for c in (known, spread) for n in order)
+        )
         for share in one.shares:
             end, source = start + (share.share or 0.0), share.source
             said = f"{name}: {source} {known[source]}, standard deviation {spread[source]}"
@@ -191,7 +201,7 @@ def rates(found: Sequence[ByClass], name: str, *, title: str = "") -> Picture:
     most = max(1, MOST_LINES // (len(found) + several))
     order = [one.name for one in first.costliest]
     cut = f"the {most} costliest of {len(order)} classes" if len(order) > most else ""
-    lines = Rows((name, "data"), what="class")
+    lines = Rows((name, "data"), what="system" if several else "class", above="class")
     own = [{one.name: one for one in system.classes} for system in found]
     shown = [getattr(of[label], name) for of in own for label in order[:most] if label in of]
     for label in order[:most]:
@@ -222,12 +232,12 @@ def _rests_on(one: OneClass, name: str) -> str:
     """What a rate of a class is a share of."""
     if name == "recall":
         return counted(one.trials, "trial")
-    return f"{amount(one.decided)} decided so"
+    return counted(one.decided, "decision")
 
 
 def of_classes(found: ByClass, caption: str) -> Table:
     """All classes of a system, the costliest first, as a table."""
-    header = ("class", "trials", "decided so", "recall", "precision", "share of the cost")
+    header = ("class", "trials", "decisions", "recall", "precision", "share of the cost")
     cells = [
         (
             one.name,
@@ -235,7 +245,7 @@ def of_classes(found: ByClass, caption: str) -> Table:
             amount(one.decided),
             figures_of(one.recall),
             figures_of(one.precision),
-            percent(one.cost_share),
+            figure(one.cost_share, "%"),
         )
         for one in found.costliest
     ]
@@ -244,9 +254,9 @@ def of_classes(found: ByClass, caption: str) -> Table:
 
 def of_confusions(found: ByClass, caption: str, most: int = MOST_LINES) -> Table:
     """The costliest decisions for another class, as a table."""
-    header = ("class", "decided as", "trials", "of the class", "share of the cost")
+    header = ("class", "decided as", "trials", "share of the class", "share of the cost")
     cells = [
-        (d.truth, d.decision, amount(d.trials), percent(d.share), percent(d.cost_share))
+        (d.truth, d.decision, amount(d.trials), figure(d.share, "%"), figure(d.cost_share, "%"))
         for d in found.wrong[:most]
     ]
     return without_empty_columns(caption, header, cells)
@@ -300,6 +310,7 @@ def confusions(found: ByClass, *, title: str = "") -> Picture:
         tone = sum(share > step for step in STEPS)
         text = amount(count) if count else ""
         marks.append(Mark(kind="cell", x=j, y=k, tone=tone, text=text, label=said))
+    table = _matrix(rows, columns, [[*map(amount, row)] for row in counts.tolist()])
     caption = "A row is a true class, a column a decision; shades are shares of the true class."
     if others:
         caption += f" Shown are the {len(kept)} classes with the costliest confusions; the "
@@ -313,13 +324,18 @@ def confusions(found: ByClass, *, title: str = "") -> Picture:
         y=y,
         marks=tuple(marks),
         shades=SHADES,
+        table=table,
     )
 
 
+def _matrix(rows: Sequence[str], columns: Sequence[str], cells: Sequence[Sequence[str]]) -> Table:
+    """A matrix as a table: a row a true class, a column a decision."""
+    lines = tuple((name, *own) for name, own in zip(rows, cells, strict=True))
+    return Table("decisions by true class", ("true class", *columns), lines)
+
+
 def _axes(rows: Sequence[str], columns: Sequence[str]) -> tuple[Axis, Axis]:
-    """The axes of a matrix of classes; where the names of columns do not fit, letters stand for
-    them, which the rows explain.
-    """
+    """Axes of a matrix of classes; letters stand for names of columns that do not fit."""
     label = "decided as"
     if sum(width_of(name) + GAP for name in columns) > ACROSS:
         label += " (letters: see the rows)"
@@ -349,18 +365,18 @@ def cost_matrix(found: ByClass, *, title: str = "") -> Picture:
     columns += [len(names)] * (len(shown) > len(kept))
     most = float(costs.max()) or 1.0
     tones = len(SHADES) - 1
+    chosen_costs = costs[np.ix_([names.index(name) for name in kept], columns)]
+    texts = [[figure(cost) for cost in row] for row in chosen_costs.tolist()]
     marks = [
         Mark(
             kind="cell",
             x=j,
             y=k,
-            tone=int(np.ceil(tones * costs[names.index(name), column] / most)),
-            text=figure(float(costs[names.index(name), column])),
-            label=f"{name} decided as {shown[j]}: "
-            f"costs {figure(float(costs[names.index(name), column]))}",
+            tone=int(np.ceil(tones * cost / most)),
+            text=texts[k][j],
+            label=f"{kept[k]} decided as {shown[j]}: costs {texts[k][j]}",
         )
-        for k, name in enumerate(kept)
-        for j, column in enumerate(columns)
+        for (k, j), cost in np.ndenumerate(chosen_costs)
     ]
     left = len(names) - len(kept)
     caption = "A row is a true class, a column a decision."
@@ -374,6 +390,7 @@ def cost_matrix(found: ByClass, *, title: str = "") -> Picture:
         y=y,
         marks=tuple(marks),
         shades=("costs nothing", *_ranges(most, tones)),
+        table=_matrix(kept, shown, texts),
     )
 
 

@@ -32,21 +32,27 @@ class CostCurve:
 
     Attributes
     ----------
+    system : str
+        Name of the system.
     unit : {"llr", "score"}
-        Whether thresholds are natural-log likelihood ratios, or raw scores.
+        Unit of the thresholds: natural log-likelihood ratios, or raw scores.
     threshold, cost : ndarray of float64
-        Thinned curve: the cost of accepting what scores at least the threshold, constant from just
-        above the threshold before; the first accepts everything, the last (inf) nothing.
+        Points of the curve for drawing, by ascending threshold: cost of accepting all trials whose
+        score is at least the threshold. The first threshold accepts all trials; the last is
+        infinite and rejects all.
     grid, lower, upper : ndarray of float64
-        Thresholds and the ends of the interval of the cost there.
-    actual, minimum : tuple of float or None
-        (threshold, cost) in use, and of least cost; the threshold is infinite where rejecting
-        everything costs least.
-    steps, step_miss, step_fa : ndarray of float64
-        Common thresholds of all systems, and both exact error rates at each of them, for sliders.
+        Thresholds of the band (`grid`), and the ends of the interval of the cost at each.
+    actual : tuple of float or None
+        (threshold, cost) of the threshold in use; None if there is none.
+    minimum : tuple of float or None
+        (threshold, cost) of the threshold with the lowest cost; the threshold is infinite if
+        rejecting all trials costs least.
     shown : tuple of float
-        Thresholds between which the curve says something: the 1 % of either class (weighing both
-        alike) that score lowest and highest left out.
+        Range of thresholds to draw: the scores between the lowest and the highest 1 % of the
+        trials, with equal total weights of both classes.
+    steps, step_miss, step_fa : ndarray of float64
+        Thresholds (identical for all systems), and exact miss and false-alarm rates at each, for
+        sliders of report pages.
     """
 
     system: str
@@ -64,32 +70,45 @@ class CostCurve:
     step_fa: Floats
 
     def numbers(self) -> Table:
-        """Cost at the threshold in use, lowest cost, and cost at each fourth threshold."""
+        """Table of the cost at the threshold in use, of the lowest cost, and of the cost at every
+        sixth threshold of the band.
+        """
         axes, places = ("threshold", "normalised cost"), range(2, len(self.grid), 6)
         caption = "Cost against threshold"
         return numbers_of(caption, self, axes, self.grid, self.at(self.grid), places)
 
     def at(self, thresholds: Floats) -> Floats:
-        """The cost at some thresholds, read from the drawn curve."""
+        """Cost at given thresholds, read from the points of the drawn curve.
+
+        Parameters
+        ----------
+        thresholds : ndarray of float64
+            Thresholds, in the unit that the attribute `unit` names.
+        """
         return np.asarray(self.cost[np.searchsorted(self.threshold, thresholds)])
 
 
 def cost_curves(systems: Sequence[Trials], scoring: Scorings) -> list[CostCurve]:
-    """Normalised detection cost against the threshold, for each system whose scores rank trials.
+    """Compute the normalised detection cost of each system as a function of the threshold.
 
-    (Cm P Pmiss(t) + Cf (1-P) Pfa(t)) / min(Cm P, Cf (1-P)): at the threshold in use it is the
-    measure `act_dcf`, its minimum is `min_dcf`. Rodriguez-Fuentes & Penagarikano 2013, section 2.3.
+    The cost at threshold t is (C_miss P p_miss(t) + C_fa (1 - P) p_fa(t)) / min(C_miss P, C_fa (1 -
+    P)), with the costs C_miss and C_fa of a miss and a false alarm, the prior P of a target, and
+    the error rates p_miss and p_fa. At the threshold in use it is the measure `act_dcf`; its
+    minimum is `min_dcf` (Rodriguez-Fuentes & Penagarikano 2013, section 2.3).
 
     Parameters
     ----------
+    systems : sequence of Trials
+        Trials of each system.
     scoring : Scoring, or mapping of str to Scoring
-        For all systems, or by name: costs, prior and threshold, and the resampling of the band.
+        Costs, prior, threshold and resampling: one object for all systems, or one for each system,
+        by name.
 
     Returns
     -------
     list of CostCurve
-        Systems that have no detection scores, lack a class, or have other costs than those of one
-        miss and one false alarm are left out.
+        One curve for each system. Systems without detection scores, without trials of one class, or
+        with costs other than those of a miss and a false alarm are left out.
 
     Examples
     --------

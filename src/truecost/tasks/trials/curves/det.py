@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from truecost.core.digits import Scale, figure
 from truecost.core.evidence import Evidence, Totals
 from truecost.core.intervals.smooth import interval
 from truecost.core.replication import by_block
 from truecost.core.scoring import Scoring
 from truecost.core.sweep import Sweep
-from truecost.pictures.tables import Table
+from truecost.pictures.tables import Shown, Table
 from truecost.tasks.measures import find
 from truecost.tasks.trials.counting import bayes_threshold, evidence_of, parts_of, point_of, risks
 from truecost.tasks.trials.records import Floats, Trials
@@ -30,13 +31,25 @@ Scorings = Scoring | Mapping[str, Scoring]  # one for all systems, or one for ea
 
 
 def numbers_of(
-    caption: str, curve: Any, axes: tuple[str, str], x: Floats, y: Floats, places: Iterable[int]
+    caption: str,
+    curve: Any,
+    axes: tuple[str, str],
+    x: Floats,
+    y: Floats,
+    places: Iterable[int],
+    scale: Scale = "",
 ) -> Table:
     """Operating points that a curve has, and the curve at some places of its band."""
+
+    def shown(value: float) -> Shown:
+        return Shown(figure(float(value), scale), float(value))
+
     points = (("at the threshold in use", curve.actual), ("least cost", curve.minimum))
-    rows = [(curve.system, name, *point, "", "") for name, point in points if point is not None]
-    rows += [(curve.system, "curve", x[g], y[g], curve.lower[g], curve.upper[g]) for g in places]
-    return Table.from_rows(caption, ("system", "point", *axes, "lower", "upper"), rows)
+    known = [(name, point) for name, point in points if point is not None]
+    rows = [(curve.system, name, *map(shown, point), "", "") for name, point in known]
+    band = [(x[g], y[g], curve.lower[g], curve.upper[g]) for g in places]
+    rows += [(curve.system, "curve", *map(shown, at)) for at in band]
+    return Table(caption, ("system", "point", *axes, "lower", "upper"), tuple(rows))
 
 
 def each(systems: Sequence[Trials], scoring: Scorings) -> list[tuple[Trials, Scoring]]:
@@ -90,18 +103,25 @@ class Weighed:
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """DET curve of one system.
+    """DET curve of one system: miss rate against false-alarm rate for all thresholds.
 
     Attributes
     ----------
+    system : str
+        Name of the system.
     threshold, p_miss, p_fa : ndarray of float64
-        Thinned curve, by ascending threshold; the last point rejects all.
-    rates, lower, middle, upper : ndarray of float64
-        False-alarm rates and the interval and value of Pmiss there.
-    actual, minimum : tuple of float or None
-        (Pfa, Pmiss) at the decision threshold and at the threshold of least cost.
+        Points of the curve for drawing (at most about 600), by ascending threshold. The last point
+        rejects all trials.
+    rates : ndarray of float64
+        False-alarm rates of the band, from one false alarm upwards.
+    lower, middle, upper : ndarray of float64
+        Miss rate at each of `rates` (`middle`), with the ends of its interval.
+    actual : tuple of float or None
+        (p_fa, p_miss) at the threshold in use; None if there is none.
+    minimum : tuple of float or None
+        (p_fa, p_miss) at the threshold with the lowest cost.
     actual_threshold : float or None
-        The decision threshold.
+        Threshold in use.
     """
 
     system: str
@@ -117,24 +137,28 @@ class Curve:
     actual_threshold: float | None
 
     def numbers(self) -> Table:
-        """Operating points, and the curve at every eighth rate of its band."""
+        """Table of the operating points, and of the curve at every eighth rate of the band."""
         axes, places = ("false-alarm rate", "miss rate"), range(4, len(self.rates), 8)
-        return numbers_of("Error trade-off", self, axes, self.rates, self.middle, places)
+        return numbers_of("Error trade-off", self, axes, self.rates, self.middle, places, "%")
 
 
 def det_curves(systems: Sequence[Trials], scoring: Scorings) -> list[Curve]:
-    """DET curves of the detection systems with scores that rank trials; other systems are left out.
+    """Compute the DET curves of detection systems. Systems without scores that rank trials
+    (decisions only, several classes) are left out.
 
     Parameters
     ----------
+    systems : sequence of Trials
+        Trials of each system.
     scoring : Scoring, or mapping of str to Scoring
-        For all systems, or by name: application and threshold of the operating points, and the
-        resampling of the band.
+        Application, threshold and resampling: one object for all systems, or one for each system,
+        by name.
 
     Returns
     -------
     list of Curve
-        The band is the percentile interval of the least Pmiss at fixed Pfa, from 1 false alarm up.
+        One curve for each system, with percentile intervals of the miss rate at fixed false-alarm
+        rates.
 
     Examples
     --------

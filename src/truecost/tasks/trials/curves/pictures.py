@@ -24,19 +24,20 @@ BINS: dict[Kind, str] = {"dot": "trials in bins", "hollow": "one class only"}
 
 
 def det(curves: Sequence[Curve], *, title: str = "", per_hour: float = 0.0) -> Picture:
-    """DET curves on normal-deviate axes, with the band of the miss rate and the operating points.
+    """DET curves on normal-deviate axes, with bands of the miss rate and operating points.
 
     Parameters
     ----------
     curves : sequence of Curve
-        As `curves.det_curves` gives them.
+        Curves from `curves.det_curves`.
     per_hour : float
-        Nontargets an hour of audio: false alarms an hour stand below their rate then.
+        Number of nontargets per hour of audio. If given, false alarms per hour are shown below
+        their rates.
 
     Raises
     ------
     UsageError
-        When there is nothing to draw, or it is no curve.
+        If there are no curves, or an object is not a `Curve`.
     """
     _check(curves, Curve, "det_curves", RANKED)
     floor = min(0.5 / max(1 / c.rates[0], 20) for c in curves)
@@ -117,15 +118,21 @@ def _check(found: Sequence[Any], kind: type, maker: str, what: str) -> None:
 
 
 def roc(curves: Sequence[Curve], *, title: str = "") -> Picture:
-    """ROC curves: 1 - Pmiss against Pfa, with the band and the operating points.
+    """ROC curves: detection rate (1 - miss rate) against false-alarm rate, with bands and operating
+    points.
 
-    The area under the curve weighs thresholds that nobody would use (Ferrer et al. 2024, section
-    3.1); `det` shows the same trade-off where it matters.
+    The area under a ROC curve includes thresholds that are never used (Ferrer et al. 2024, section
+    3.1). `det` shows the range of useful thresholds in more detail.
 
     Parameters
     ----------
     curves : sequence of Curve
-        As `curves.det_curves` gives them.
+        Curves from `curves.det_curves`.
+
+    Raises
+    ------
+    UsageError
+        If there are no curves, or an object is not a `Curve`.
 
     Examples
     --------
@@ -146,20 +153,20 @@ def roc(curves: Sequence[Curve], *, title: str = "") -> Picture:
 
 
 def cost_against_threshold(curves: Sequence[CostCurve], *, title: str = "") -> Picture:
-    """Normalised detection cost against the threshold, with bands and the naive baseline at 1.
+    """Normalised detection cost against the threshold, with bands; the naive baseline costs 1.
 
-    The height between the dot and the ring is what setting the threshold costs. The cost axis is
-    logarithmic when a system costs more than 2.5 times the naive baseline.
+    A filled dot marks the threshold in use, a hollow dot the threshold with the lowest cost. The
+    cost axis is logarithmic if a marked cost is more than about 2.2 times the naive baseline.
 
     Parameters
     ----------
     curves : sequence of CostCurve
-        As `curves.cost_curves` gives them.
+        Curves from `curves.cost_curves`.
 
     Raises
     ------
     UsageError
-        When there is nothing to draw, or it is no curve.
+        If there are no curves, or an object is not a `CostCurve`.
     """
     _check(curves, CostCurve, "cost_curves", "scores of both classes, and the cost of both errors")
     left, right = _thresholds(curves)
@@ -228,23 +235,27 @@ FEW = 3  # with more systems the intervals of bins are left out
 
 
 def reliability(curves: Sequence[Reliability], *, title: str = "") -> Picture:
-    """Predicted against empirical probabilities; on the diagonal a system is calibrated.
+    """Reliability diagram: predicted against observed probabilities. A calibrated system is on the
+    diagonal.
 
-    The line is the best monotone calibration (pool adjacent violators), dots are bins of about
-    equally many trials with intervals, and the strip above shows how frequent the predictions are.
-    If only one class occurs, the log odds are infinite: there the line has a gap, and a ring or
-    triangle is on the edge. Calibration error is no measure of quality: a system that always
-    predicts the prior lies on the diagonal (Ferrer et al. 2024, section 3.6).
+    The line is the best monotone calibration (pool adjacent violators). Dots are bins with about
+    equal numbers of trials, with intervals. The histogram above shows the frequency of the
+    predictions. For log-likelihood ratios, a bin with trials of one class only is a hollow mark on
+    the edge, and the line is interrupted.
+
+    The calibration error does not measure quality: a system that always predicts the prior is on
+    the diagonal (Ferrer et al. 2024, section 3.6).
 
     Parameters
     ----------
     curves : sequence of Reliability
-        As `curves.reliabilities` gives them; all on one scale.
+        Curves from `curves.reliabilities`, all on one scale.
 
     Raises
     ------
     UsageError
-        When the curves have different scales, there are none, or they are no reliabilities.
+        If there are no curves, the curves have different scales, or an object is not a
+        `Reliability`.
     """
     what = "likelihood ratios or posteriors of both classes"
     _check(curves, Reliability, "reliabilities", what)

@@ -46,29 +46,40 @@ AT_ONCE = 1 << 20  # trials whose probabilities are written down at a time
 
 @dataclass(frozen=True, eq=False)
 class Reliability:
-    """The predictions of one system and the observed shares.
+    """Predicted against observed probabilities of one system (reliability diagram).
 
     Attributes
     ----------
+    system : str
+        Name of the system.
     scale : {"llr", "posterior", "top"}
-        Quantity on the axes: log-likelihood ratios in nats; posteriors of the target; posteriors of
-        the class that is most probable.
+        Predicted quantity. `llr`: log-likelihood ratios in nats. `posterior`: posteriors of the
+        target. `top`: posteriors of the most probable class.
     prior : float or None
-        Prior of the target at which trials weigh; 1/2 for "llr", None for "top".
+        Prior of the target for the probabilities; 1/2 for `llr`, None for `top`.
     said, seen : ndarray of float64
-        The monotone map from predicted to observed values, thinned; natural log odds at `prior`,
-        which are log-likelihood ratios for "llr"; infinite if only one class is observed.
-    bin_said, bin_seen, bin_lower, bin_upper : ndarray of float64, shape (bins,)
-        Mean prediction, observed share and the ends of its interval: probabilities at `prior`.
+        Predicted (`said`) and observed (`seen`) values of the best monotone calibration, thinned
+        for drawing. Unit: natural log odds at `prior`, which for `llr` are log-likelihood ratios.
+        Infinite where only one class was observed.
+    bin_said : ndarray of float64, shape (bins,)
+        Mean predicted probability of each bin, at `prior`.
+    bin_seen, bin_lower, bin_upper : ndarray of float64, shape (bins,)
+        Observed probability of each bin, at `prior`, with the ends of its interval.
     bin_trials : ndarray of float64, shape (bins,)
-        Weight of the trials of each bin.
-    edges, counts : ndarray of float64, shapes (columns + 1,) and (columns,)
-        Histogram of the predictions: log-likelihood ratios for "llr", otherwise probabilities;
-        shares of the trials, classes weighing as their priors.
+        Number of trials of each bin, or their total weight.
+    edges : ndarray of float64, shape (columns + 1,)
+        Edges of the histogram of predictions: log-likelihood ratios for `llr`, otherwise
+        probabilities.
+    counts : ndarray of float64, shape (columns,)
+        Share of the trials in each column of the histogram; the total weight of a class is its
+        prior.
     measure : {"cllr", "nce"}
-    actual, minimum : float
-        Cllr and minimum Cllr in bits, whose difference is the calibration loss; or the normalised
-        cross entropy, and NaN.
+        Measure of `actual`: Cllr in bits for detection, normalised cross entropy for several
+        classes.
+    actual : float
+        Value of the measure.
+    minimum : float
+        Minimum Cllr in bits; NaN for several classes.
     """
 
     system: str
@@ -89,18 +100,25 @@ class Reliability:
 
     @property
     def loss(self) -> float:
-        """Calibration loss in bits: Cllr - minimum Cllr; NaN for several classes."""
+        """Calibration loss in bits: Cllr - minimum Cllr. NaN for several classes."""
         return self.actual - self.minimum
 
     def drawn(self, probabilities: Floats) -> Floats:
-        """Probabilities as the axes show them: log-likelihood ratios for "llr"."""
+        """Convert probabilities to the scale of the axes: log-likelihood ratios for `llr`, else
+        unchanged.
+
+        Parameters
+        ----------
+        probabilities : ndarray of float64
+            Probabilities at `prior`.
+        """
         if self.scale != "llr":
             return probabilities
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(probabilities) - np.log1p(-probabilities))
 
     def numbers(self) -> Table:
-        """The bins, as the axes show them."""
+        """Table of the bins, on the scale of the axes."""
         said, *seen = (
             self.drawn(v) for v in (self.bin_said, self.bin_seen, self.bin_lower, self.bin_upper)
         )
@@ -109,33 +127,37 @@ class Reliability:
             for b in range(len(said))
         ]
         return Table.from_rows(
-            "Reliability", ("system", "said", "seen", "lower", "upper", "trials"), rows
+            "Reliability", ("system", "predicted", "empirical", "lower", "upper", "trials"), rows
         )
 
 
 def reliabilities(
     systems: Sequence[Trials], scoring: Scorings, *, posteriors: bool | None = None
 ) -> list[Reliability]:
-    """The predictions of each system and the observed shares; systems without probabilities are
-    left out.
+    """Compute predicted against observed probabilities of each system.
+
+    Systems without probabilities, or without trials of one class, are left out.
 
     Parameters
     ----------
+    systems : sequence of Trials
+        Trials of each system.
     scoring : Scoring, or mapping of str to Scoring
-        For all systems, or by name: priors, and the resampling of the intervals.
+        Priors and resampling: one object for all systems, or one for each system, by name.
     posteriors : bool, optional
-        Show detection systems on the scale of posteriors at the application's prior; otherwise of
-        log-likelihood ratios. Left out: as the scores were given.
+        Scale of detection systems. True: posteriors at the prior of the application. False:
+        log-likelihood ratios. Default: log-likelihood ratios if the scores are of this kind,
+        otherwise posteriors.
 
     Returns
     -------
     list of Reliability
-        Systems that lack a class are left out too.
+        One diagram for each system.
 
     Notes
     -----
-    With several classes and given priors a trial weighs P_k over the share of its class in the
-    data, also in replicates.
+    With several classes and given priors, a trial of class k has the weight P_k / s_k, where P_k is
+    the prior and s_k the share of class k in the data.
 
     Examples
     --------

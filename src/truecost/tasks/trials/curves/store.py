@@ -67,19 +67,22 @@ FLOATS = (*("threshold", "p_fa", "p_miss", "cost", *BIN), *("share", "actual", "
 
 
 def frame_of(curves: Sequence[AnyCurve], part: str = "") -> pl.DataFrame:
-    """Curves as one table: `part`, `system`, `kind`, and the columns of each kind.
+    """Points of several curves as one frame, in the format of `curves.parquet`.
 
     Parameters
     ----------
+    curves : sequence of Curve, CostCurve or Reliability
+        Curves to store.
     part : str
-        Collection and application, where there are several.
+        Name of the collection and application; empty for a single one.
 
     Returns
     -------
     polars.DataFrame
-        Kinds `det`, `band`, `det point`, `cost`, `cost band`, `cost point`, `reliability`,
-        `reliability bin`, `reliability histogram` and `reliability score`; columns that a kind does
-        not have are null.
+        One row for each point, with the columns `part`, `system`, `kind`, and the columns of each
+        kind; columns of other kinds are null. Kinds: `det`, `band`, `det point`, `cost`, `cost
+        band`, `cost point`, `cost step`, `reliability`, `reliability bin`, `reliability histogram`,
+        `reliability score`.
     """
     schema = dict.fromkeys(TEXTS, pl.String()) | dict.fromkeys(FLOATS, pl.Float64())
     frames = [pl.DataFrame(schema=schema)]
