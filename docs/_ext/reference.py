@@ -15,9 +15,9 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
+from symbols import symbols_in
 
 import truecost
-from symbols import symbols_in
 from truecost.lazy import PLACES
 from truecost.report.citations import authors
 from truecost.tasks.measures import registry
@@ -133,19 +133,24 @@ def item(names: list[str]) -> nodes.Node:
     """One measure, of one task or several: name, title and direction, then text and advice."""
     found = [registry()[name] for name in names]
     measure = found[0]
-    said = f"  {measure.title} ({measure.direction} is better)"
+    better = "direction of the parameter" if measure.follows else f"{measure.direction} is better"
+    said = f"  {measure.title} ({better})"
     head = nodes.literal(text=measure.label.rstrip(":")), nodes.Text(said)
     term = nodes.term("", "", *head, ids=[anchor_of(name) for name in names])
     text = inspect.getdoc(measure.function) or ""
     notes = []
     if len(found) > 1:
-        notes += ["Tasks: " + ", ".join(f"`{m.task}` ({authors(m.source)})" for m in found) + "."]
-    elif source_of(measure.source) not in text:
-        notes.append(f"Source: {authors(measure.source)}.")
+        notes.append("Tasks: " + ", ".join(f"`{m.task}`" for m in found) + ".")
+    elif measure.task:
+        notes.append(f"Task: `{measure.task}`.")
+    cited = dict.fromkeys(authors(m.source) for m in found if re.search("[0-9]", m.source))
+    if cited and not any(source.split(" ")[0].strip(",;") in text for source in cited):
+        notes.append(f"Source: {'; '.join(cited)}.")
     if measure.detection:
         notes.append("Needs a target class.")
     if measure.parameter:
-        notes.append(f"Default of the parameter: `{measure.parameter}`.")
+        what = ", the measure that is the score" if measure.task and measure.open else ""
+        notes.append(f"Default of the parameter{what}: `{measure.parameter}`.")
     if measure.advice:
         verb = re.match(r"(?!its\b)\w+s\b", measure.advice)  # a name stands before it elsewhere
         notes.append(f"Advice: {'it ' if verb else ''}{measure.advice}.")
@@ -154,11 +159,6 @@ def item(names: list[str]) -> nodes.Node:
     shown = [p for p in (*paragraphs, " ".join(notes)) if p]
     body += [nodes.paragraph("", "", *words(p.replace("\n", " "))) for p in shown]
     return nodes.definition_list_item("", term, body)
-
-
-def source_of(source: str) -> str:
-    """The first author of a source, as docstrings name it."""
-    return authors(source).split(" ")[0].rstrip(",;")
 
 
 def words(text: str) -> list[nodes.Node]:

@@ -4,8 +4,8 @@ import re
 
 _CLASSES = {
     r"P_k|P_c|P_j": ("P_k", "prior of class k"),
-    r"R(?=\[)": ("R[k, d]", "share of the trials of class k that are decided d"),
-    r"J(?=\[)": ("J[k, d]", "P_k R[k, d], share of the trials that have class k and are decided d"),
+    r"R(?=\[)": ("R[k, d]", "share of the trials of class k with decision d"),
+    r"J(?=\[)": ("J[k, d]", "P_k R[k, d], share of the trials with class k and decision d"),
     r"c(?=\[)": ("c[k, d]", "cost of decision d for a trial of class k"),
     r"K": ("K", "number of classes"),
 }
@@ -26,7 +26,10 @@ _TERMS = {
     r"Nact": ("Nact(q)", "number of targets of query q"),
     r"ATWV|TWV": ("TWV", "term-weighted value, 1 - mean_q Pmiss(q) - beta mean_q Pfa(q)"),
     r"Ptar": ("Ptar", "effective prior of a target, Cm P / (Cm P + Cf (1-P))"),
-    r"Clog": ("Clog", "ln(1 + exp(-x)) for a target, ln(1 + exp(x)) for a nontarget; x = llr + logit Ptar"),
+    r"Clog": (
+        "Clog",
+        "ln(1 + exp(-x)) for a target, ln(1 + exp(x)) for a nontarget; x = llr + logit Ptar",
+    ),
     r"llr": ("llr", "score, a natural-log likelihood ratio"),
 }
 SYMBOLS = {
@@ -63,9 +66,9 @@ SYMBOLS = {
         r"s(?=\()": ("s(M_i, t_j)", "score of version i on the test items of time t_j"),
         r"S_base": ("S_base", "score of the outputs before help"),
         r"S_adapt": ("S_adapt", "score of the final outputs after help"),
-        r"S_imp": ("S_imp", "`impaired_score`"),
-        r"S_cor": ("S_cor", "`corrected_score`"),
-        r"S_pen": ("S_pen", "`penalised_score`"),
+        r"S_imp": ("S_imp", "`impaired_score`, corrected parts replaced by wrong ones"),
+        r"S_cor": ("S_cor", "`corrected_score`, corrected parts replaced by correct ones"),
+        r"S_pen": ("S_pen", "`penalised_score`, the score after help with a penalty"),
     },
 }
 

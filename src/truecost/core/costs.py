@@ -174,7 +174,7 @@ def cost_measures(
     return tuple(
         Measure(
             name,
-            _documented(function, f"{TITLES[name]}.\n\n    {_SAID[name]}\n    "),
+            _documented(function, _SAID[name]),
             parts,
             TITLES[name],
             "lower",

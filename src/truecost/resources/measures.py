@@ -201,8 +201,8 @@ MEASURES = (
         ssf,
         "Searching speed factor in 1/hour",
         "paper 002, Eq. 46-47",
-        "it falls as queries or audio grow where a part of the work is done once: compare systems "
-        "on the same queries and audio",
+        "it is lower for more queries or audio if a part of the work is done once: compare "
+        "systems on the same queries and audio",
     ),
     _measure(pmu_indexing, "Peak memory of indexing in GB", "paper 002, 4.3"),
     _measure(pmu_searching, "Peak memory of searching in GB", "paper 002, 4.3"),
@@ -210,6 +210,6 @@ MEASURES = (
         pl,
         "Processing load",
         "paper 002, Eq. 48",
-        "it adds different units: it orders systems of one evaluation and means nothing else",
+        "it adds different units: use it only to rank systems of the same evaluation",
     ),
 )

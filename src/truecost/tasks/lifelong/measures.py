@@ -97,11 +97,10 @@ def policy_score(totals: Totals, application: Application, inner: Measure, how: 
 
 
 def penalty(totals: Totals, application: Application, inner: Measure, how: Across) -> Result:
-    """Cost of the help in the unit of the score: S_imp - S_cor, the part of the score that was
-    corrected.
+    """Cost of the help in the unit of the score: S_imp - S_cor, what the corrections changed.
 
-    Positive for errors, negative for qualities; 0 without corrections. `penalised_score` adds it to
-    the score after help. No naive baseline. Prokopalo et al. 2020, Eq. 1.
+    Above 0 if a lower score is better, otherwise below 0; 0 without corrections. Part of
+    `penalised_score`. No naive baseline. Prokopalo et al. 2020, Eq. 1.
     """
     values, _ = scores(totals, application, inner)
     of = values[:, how.version]
@@ -163,13 +162,13 @@ def _past(how: Across) -> Array:
 
 
 def forgetting_max(totals: Totals, application: Application, inner: Measure, how: Across) -> Result:
-    """Forgetting, max minus last: best score of an earlier version minus score of the present one,
-    M_i.
+    """Forgetting, max minus last: best score of an earlier version minus score of version M_i.
 
-    Mean over the times t_j whose newest version is older than M_i; the best is that of M_1 to
-    M_(i-1) at t_j. For errors the sign is opposite: M_i minus the lowest. Lower is better; below 0,
-    M_i is the best version. Naive baseline: a version that changes nothing, 0. The best version is
-    chosen again in each replicate. Chaudhry et al. 2018.
+    Mean over the times t_j at which the newest version was older than M_i; the best score is that
+    of M_1 to M_(i-1) at t_j. If a lower score is better, the sign is opposite. Lower is better;
+    below 0, M_i is the best version. Naive baseline: a version that changes nothing, 0. The best
+    version is chosen again in each replicate. Chaudhry et al. 2018; Prokopalo et al. 2020, section
+    3.1.
     """
     loss = _loss(totals, application, inner, how)
     earlier = loss[:, how.learnt : how.version]
@@ -191,12 +190,12 @@ def _since(totals: Totals, application: Application, inner: Measure, how: Across
 def forgetting_first(
     totals: Totals, application: Application, inner: Measure, how: Across
 ) -> Result:
-    """Forgetting, first minus last: score of the newest version at each time minus score of M_i.
+    """Forgetting, first minus last: score of the newest version of each time minus that of M_i.
 
-    Mean over the times t_j whose newest version is older than M_i. For errors the sign is opposite.
-    Lower is better; below 0, later learning helped. Naive baseline: a version that changes nothing,
-    0. The value is minus `backward_transfer`. Lopez-Paz and Ranzato 2017; Prokopalo et al. 2020,
-    section 3.1.
+    Mean over the times t_j at which the newest version was older than M_i. If a lower score is
+    better, the sign is opposite. Lower is better; below 0, later learning helped. Naive baseline: a
+    version that changes nothing, 0. The value is minus `backward_transfer`. Lopez-Paz and Ranzato
+    2017.
     """
     return _since(totals, application, inner, how), 0.0
 
@@ -204,11 +203,11 @@ def forgetting_first(
 def backward_transfer(
     totals: Totals, application: Application, inner: Measure, how: Across
 ) -> Result:
-    """Backward transfer: gain of version M_i at past times over the newest version of each time.
+    """Backward transfer: advantage of version M_i over the versions that were newest at past times.
 
-    Mean of R_(i,j) - R_(j,j) over past times j; R_(i,j) is the score of version i at time j. For
-    errors the sign is opposite. Higher is better; above 0, later learning helped. Naive baseline: a
-    version that changes nothing, 0. Lopez-Paz and Ranzato 2017.
+    Mean of R_(i,j) - R_(j,j) over past times j; R_(i,j) is the score of version i at time j. If a
+    lower score is better, the sign is opposite. Higher is better; above 0, later learning helped.
+    Naive baseline: a version that changes nothing, 0. Lopez-Paz and Ranzato 2017.
     """
     return 0.0 - _since(totals, application, inner, how), 0.0  # 0, and never -0
 
@@ -216,11 +215,11 @@ def backward_transfer(
 def forward_transfer(
     totals: Totals, application: Application, inner: Measure, how: Across
 ) -> Result:
-    """Forward transfer: gain at each time, over the initial version, before the data of this time.
+    """Forward transfer: advantage, at each time, of the preceding version over the initial version.
 
     Mean of R_(j-1,j) - R_(0,j) over the times j whose newest version (up to M_i) has a predecessor
-    that learnt; R_(i,j) is the score of version i at time j. For errors the sign is opposite.
-    Higher is better. Naive baseline: the initial version, 0. Undefined without an initial version.
+    that learnt; R_(i,j) is the score of version i at time j. If a lower score is better, the sign
+    is opposite. Higher is better. Naive baseline: the initial version, 0. Undefined without it.
     Lopez-Paz and Ranzato 2017.
     """
     loss = _loss(totals, application, inner, how)
@@ -233,10 +232,11 @@ def forward_transfer(
 
 
 def lifelong_score(totals: Totals, application: Application, inner: Measure, how: Across) -> Result:
-    """Mean score of each version up to M_i on the data that it learnt from: mean of S(M_k, l_k).
+    """Mean score of the versions M_k up to M_i, each on the data that it learnt from: s(M_k, l_k).
 
-    All times have equal weight. The direction is that of the score. Naive baseline: the mean score
-    of the preceding versions on these data, before adaptation. Prokopalo et al. 2020, section 3.
+    All versions have equal weight. The direction is that of the score. Naive baseline: the mean
+    score of the preceding versions on these data, before adaptation. Prokopalo et al. 2020, section
+    3.
     """
     values, _ = scores(totals, application, inner, STREAM)
     places = np.arange(how.learnt, how.version + 1)

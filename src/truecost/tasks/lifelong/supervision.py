@@ -243,7 +243,7 @@ def _mean_per_run(part: str, statistic: str, title: str) -> Function:
     def function(totals: Totals, _: Application, how: Across) -> Result:
         return totals.sums(part, statistic)[:, how.version] / how.runs, NONE
 
-    where = "on the test set" if part == EFFORT else "outside the test set, up to the version"
+    where = "on the test set" if part == EFFORT else "outside the test set, up to this version"
     function.__doc__ = f"""{title} by people {where}; mean over runs.
 
     Range [0, inf); lower is better. No naive baseline. Undefined if it was not measured. Prokopalo

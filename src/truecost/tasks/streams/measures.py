@@ -47,10 +47,10 @@ Direction = Literal["lower", "higher"]
 def imlm(totals: Totals, application: Application, how: Effort = PLAIN) -> Result:
     """Person's time relative to labelling all items by hand: (N_ann + N_fp + q N_fn) / N.
 
-    The interactive machine learning metric. q is the cost of a miss in annotations: a number, or N
-    / N_target. For several classes, the sum of a cost matrix replaces N_fp + q N_fn; for numbers,
-    the sum of absolute errors / tolerance. Range [0, inf); lower is better. Naive baseline: all
-    items labelled by hand, 1. Lindsey et al., Eq. 3-5.
+    This is the interactive machine learning metric. q, the cost of a miss in annotations, is a
+    number or N / N_target. For several classes, the sum of a cost matrix replaces N_fp + q N_fn;
+    for numbers, the sum of absolute errors / tolerance. Range [0, inf); lower is better. Naive
+    baseline: all items labelled by hand, 1. Lindsey et al., Eq. 3-5.
     """
     return joined_value(totals, how, imlm_value(how, application)), 1.0
 

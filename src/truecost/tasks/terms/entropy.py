@@ -184,7 +184,7 @@ MEASURES = (
         *("cnxe_loss", cnxe_loss, ENTROPY, "Calibration loss of Cnxe", "lower", "paper 002, 4.2.5"),
         **_POOLED,
         parse=partial(one_of, VARIANTS),
-        advice="the saving of the best affine map of the scores",
+        advice="it shows how much an affine calibration of the scores can save",
         interval=rule("identity", excess=True, bounds=(0.0, np.inf)),
     ),
 )

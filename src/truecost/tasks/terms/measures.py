@@ -107,9 +107,10 @@ def mtwv(totals: Totals, application: Application, how: Averaging = MEAN) -> Tol
     """Maximum term-weighted value: the largest TWV with one threshold for all queries.
 
     max_t TWV(t) over all submitted scores t, and over rejecting everything. The lowest of several
-    best thresholds is used. ATWV with one threshold is never above it. Each replicate uses its own
-    best threshold, so the interval is somewhat too high. Range [0, 1]; higher is better. Naive
-    baseline: reject everything, 0. Rodriguez-Fuentes & Penagarikano 2013, section 2.3.
+    best thresholds is used. With one threshold for all queries, ATWV is never higher. Each
+    replicate uses its own best threshold, so the interval is somewhat too high. Range [0, 1];
+    higher is better. Naive baseline: reject everything, 0. Rodriguez-Fuentes & Penagarikano 2013,
+    section 2.3.
     """
     shares = Shares.from_totals(totals, how)
     beta = shares.beta(application)

@@ -95,8 +95,8 @@ def chrf(totals: Totals, _: Application) -> Result:
 
     P and R are the means, over n from 1 to 6, of matches / n-grams of the output and matches /
     n-grams of the reference; spaces are removed. An n without n-grams on one of the sides is
-    excluded. 0 without matches. Range [0, 100]; higher is better. Naive baseline: an empty output,
-    0. Undefined if the references have no characters. Popović 2015, 2016.
+    excluded. The value is 0 without matches. Range [0, 100]; higher is better. Naive baseline: an
+    empty output, 0. Undefined if the references have no characters. Popović 2015, 2016.
     """
     return _character_f(totals, "chrf", CHARACTER_ORDER)
 

@@ -53,9 +53,9 @@ def f1(totals: Totals, application: Application) -> Result:
 def macro_f1(totals: Totals, application: Application) -> Result:
     """Mean over classes of the F1 score of the class: 2 J[k, k] / (P_k + sum_j J[j, k]).
 
-    Range [0, 1]; higher is better. Naive baseline: always the class of highest prior P, 2 P / (1 +
-    P) / K. Classes without trials and without decisions are excluded. Ferrer et al. 2024, section
-    3.1.
+    Range [0, 1]; higher is better. Naive baseline: always the class of highest prior, 2 m / (1 + m)
+    / K with m = max_k P_k. Classes without trials and without decisions are excluded. Ferrer et al.
+    2024, section 3.1.
     """
     shares, priors = joint(totals, application)
     right = np.diagonal(shares, axis1=-2, axis2=-1)

@@ -219,11 +219,11 @@ def nec(totals: Totals, application: Application) -> Result:
 
 
 def act_dcf(totals: Totals, application: Application) -> Result:
-    """Detection cost of the decisions (given, or at the Bayes threshold), normalised.
+    """Normalised detection cost of the decisions: those of the file, or of the Bayes threshold.
 
     (Cm P Pmiss + Cf (1-P) Pfa) / min(Cm P, Cf (1-P)). Range [0, inf); lower is better. Naive
     baseline: always reject or always accept, 1.0. Equal to 1 - TWV if always rejecting is the
-    cheaper of both. Rodriguez-Fuentes & Penagarikano 2013, Eq. 8-11.
+    cheaper one. Rodriguez-Fuentes & Penagarikano 2013, Eq. 8-11.
     """
     application.require_detection()
     return nec(totals, application)
@@ -232,9 +232,9 @@ def act_dcf(totals: Totals, application: Application) -> Result:
 def detection_cost(totals: Totals, application: Application) -> Result:
     """Detection cost of the decisions, not normalised: Cm P Pmiss + Cf (1-P) Pfa.
 
-    Range [0, Cm P + Cf (1-P)] in the unit of the costs; lower is better. Naive baseline: always
-    reject or always accept, min(Cm P, Cf (1-P)). Rodriguez-Fuentes & Penagarikano 2013, Eq. 8 and
-    9.
+    The decisions are those of `act_dcf`. Range [0, Cm P + Cf (1-P)] in the unit of the costs; lower
+    is better. Naive baseline: always reject or always accept, min(Cm P, Cf (1-P)).
+    Rodriguez-Fuentes & Penagarikano 2013, Eq. 8 and 9.
     """
     application.require_detection()
     return expected_cost(totals, application)
@@ -336,9 +336,9 @@ def fdr(totals: Totals, application: Application) -> Result:
 def abstained(totals: Totals, application: Application) -> Result:
     """Share of trials on which the system abstains: sum_k P_k R[k, abstain].
 
-    Range [0, 1]; lower is better. No naive baseline. 0 if the cost matrix has no column for
-    abstaining. Read it together with the expected cost, which has a cost for abstaining. Ferrer et
-    al. 2024, section 3.1.
+    Range [0, 1]; lower is better. No naive baseline. The value is 0 if the cost matrix has no
+    column for abstaining. Read it together with the expected cost, which has a cost for abstaining.
+    Ferrer et al. 2024, section 3.1.
     """
     counts, rates = class_rates(totals)
     classes = counts.shape[-1]

@@ -160,8 +160,8 @@ def min_cllr(totals: Totals, _: Application) -> Result:
 def cllr_loss(totals: Totals, application: Application) -> Result:
     """Cllr minus minimum Cllr, in bits: the part of Cllr that comes from calibration.
 
-    Range [0, inf); lower is better. 0 means that no monotone calibration improves the scores. No
-    naive baseline. Brümmer and du Preez (2006).
+    Range [0, inf); lower is better. No naive baseline. The value 0 means that no monotone
+    calibration improves the scores. Brümmer and du Preez (2006).
     """
     return np.asarray(cllr(totals, application)[0]) - min_cllr(totals, application)[0], NONE
 

@@ -50,7 +50,7 @@ def min_dcf(totals: Totals, application: Application) -> Result:
 
     min_t (Cm P Pmiss(t) + Cf (1-P) Pfa(t)) / min(Cm P, Cf (1-P)). Range [0, 1]; lower is better.
     Naive baseline: always reject or always accept, 1.0. Equal to 1 - MTWV if always rejecting is
-    the cheaper of both. Rodriguez-Fuentes & Penagarikano 2013, section 2.3 and Eq. 8-11.
+    the cheaper one. Rodriguez-Fuentes & Penagarikano 2013, section 2.3 and Eq. 8-11.
     """
     cost, naive = min_detection_cost(totals, application)
     return share(cost, naive), 1.0
