@@ -36,7 +36,7 @@ class Table:
     lines : ndarray of int64, shape (rows,), optional
         Line number of each row, for formats in which other lines stand between rows.
     files : sequence of (int, str)
-        Of a folder that is read as one file: the first row of each file, and its name.
+        First row of each file, and its name, for a folder that is read as one file.
     noun : str
         Numbered parts in messages: lines, or objects of a list.
     ordered : bool

@@ -331,15 +331,15 @@ def join_metadata(
     Parameters
     ----------
     metadata : Table
-        Its column `id`, or else that of the looked-up column's name, or else its first one, holds
-        the values that are looked up. It may have more rows than are needed.
+        Table of metadata, perhaps with further rows. Values are looked up in its column `id`,
+        otherwise in the one with the name of `column`, otherwise in its first column.
     column : str
-        Column of the table whose values are looked up; "id" means the ids of the trials. Columns
-        looked up by id keep their names; those looked up by another one (enroll, say) are named
-        after it: `enroll.speaker`. Where no column has the name, what stands behind its last point
-        names the new one: `test.cond` looks up `test`. The end of a name is enough.
+        Column of the table whose values are looked up; "id" for the ids of the trials. Columns
+        looked up by id keep their names; those looked up by another column, such as enroll, are
+        named after it: `enroll.speaker`. Where no column has the name, its last part names the new
+        column: `test.cond` looks up `test`. The end of a name is enough.
     id_column : str
-        The column of the table that holds the ids.
+        Column of the table with the ids.
 
     Raises
     ------
