@@ -71,7 +71,9 @@ def read_items(of: Itemised, source: Source, reader: Reader, study: Study) -> It
 
 
 def _content_of(table: Table, columns: Mapping[str, str], task: str) -> pl.DataFrame:
-    """What a file says of ids, texts and times, whatever it calls them; all of it otherwise."""
+    """The columns of ids, texts and times, under their keys; all columns of a file without
+    these.
+    """
     keys = dict.fromkeys((*_own_keys(task), *FIRST, *KEYS))
     names = {key: columns.get(key, key) for key in keys}
     found = {key: name for key, name in names.items() if name in table.frame.columns}

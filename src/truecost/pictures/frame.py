@@ -27,7 +27,7 @@ KEY = 34.0  # room of a sample in the legend, with the space after a text
 
 
 class Names:
-    """Where the names of an axis lie."""
+    """The positions of the names of an axis."""
 
     def __init__(self, start: float, sizes: Sequence[float]) -> None:
         self.sizes = np.array(sizes, float)

@@ -165,7 +165,7 @@ class Command:
 
     @property
     def place(self) -> str:
-        """Where it stands in a study."""
+        """The place in a study."""
         return f"[training] commands.{self.method}"
 
     def _check(self, word: str, piece: re.Match[str]) -> None:

@@ -31,7 +31,7 @@ A_PART = (
 
 @dataclass(frozen=True)
 class Options:
-    """How to read trials.
+    """The reading of trials: columns and types.
 
     Parameters
     ----------

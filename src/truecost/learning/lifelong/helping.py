@@ -313,7 +313,7 @@ class Session:
         return answer
 
     def _offered(self, batch: Batch, outputs: Outputs) -> Answer | None:
-        """What the person offers, checked."""
+        """A correction that the person volunteers, checked; None when there is no further one."""
         expert = self.acting.expert
         said = expert.volunteer(batch, outputs, tuple(self.given))
         if said is None:

@@ -241,7 +241,7 @@ class DomainExpert(SimulatedPerson):
         return self.classes or tuple(sorted({word for text in texts for word in text.split()}))
 
     def _right_answer(self, output: str, known: str, part: str) -> str:
-        """What is right there; speakers under the names that the output has for them."""
+        """The right answer about a part; speakers have the names of the output."""
         if self.kind == "diarization" and not (part := part or all_of(output, known)):
             return known
         return corrector(self.kind).answer(output, known, part)

@@ -340,7 +340,9 @@ def run_live(
 
 
 def _making(study: Study) -> Any:
-    """What a study makes (`Logged`, or alike); refuses what can be refused before anything runs."""
+    """The maker of the files of a study (`Logged`, say), with all checks that are possible before
+    anything runs.
+    """
     if work_of(study) is TRAINED:
         from truecost.protocol.study.trainings import trainings_of
 

@@ -171,7 +171,7 @@ _BASES = {"UncertaintyZliobaite"}  # a base class among the strategies
 
 
 def _wanted(function: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Those of some arguments that it takes."""
+    """The arguments that a function accepts."""
     known = inspect.signature(function).parameters
     return {key: value for key, value in given.items() if key in known}
 

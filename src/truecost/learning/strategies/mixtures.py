@@ -59,7 +59,7 @@ def build_own(name: str, settings: Settings) -> Strategy:
 
 
 def _made(made: Any, who: str, options: dict[str, Any], settings: Settings) -> Any:
-    """What a class or a function makes of the options."""
+    """The result of a class or a function called with the options."""
     try:
         known = inspect.signature(made).parameters
         given = {"seed": settings.seed, "classes": settings.classes}

@@ -292,7 +292,7 @@ class Place:
 
 
 def place_of(study: Study, beside: str | None = None) -> Place | None:
-    """Where the ledger of a study from a file (`beside`) is; None where none is kept."""
+    """The place of the ledger of a study from a file (`beside`); None where none is kept."""
     table = study.ledger
     if table.kept is False or (beside is None and table.file is None):
         return None

@@ -217,7 +217,7 @@ def count_words(
 
 
 def _best(rows: Counts, errors: Counts) -> Counts:
-    """Of each row the place with the fewest errors, the first of equal ones."""
+    """Index of the least errors in each row, the first of equal ones."""
     order = np.lexsort((np.arange(len(rows)), errors, rows))
     first = np.diff(rows[order], prepend=-1) > 0
     return np.asarray(order[first])

@@ -152,7 +152,7 @@ def _as_streams(log: EventLog, events: pl.DataFrame, others: pl.Series | None) -
 
 
 def volunteered(events: pl.DataFrame) -> pl.Series:
-    """Which events are answers that nobody asked for: corrections that the person chose."""
+    """Whether each event is an answer without a question: a correction that the person chose."""
     key = ["run", "where", "version", "id", "part"]
     asked = events.filter(pl.col("event") == "query").select(key).unique()
     # A question of the lifelong set may be answered after a later version asked others.

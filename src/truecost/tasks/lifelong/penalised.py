@@ -202,7 +202,7 @@ def _options(kind: Kind, given: Penalised) -> Any:
 
 
 def _corrected(given: Penalised) -> Table:
-    """What the person corrected: an id a line, or a table."""
+    """The ids that the person corrected, from a file with an id a line, or a table."""
     path, task = given.corrected, given.task
     piped = path in STANDARD_INPUT
     if not piped and Path(path).is_dir():

@@ -286,7 +286,7 @@ class Rows:
 
     @property
     def errors(self) -> Errors | None:
-        """How the errors that users get are counted; None of scores that came ready-made."""
+        """The statistics that count the errors of outputs for users; None for ready-made scores."""
         kind = self.lifelong.kind
         part, statistics = kind.errors
         state = ADAPTED if self.lifelong.test.has("adapted") else BASE
