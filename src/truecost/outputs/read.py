@@ -40,7 +40,7 @@ def no_faults(_table: Table, _data: DataTable) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Itemised:
-    """How the files of a task of items are counted and checked.
+    """The counting and the checks of the files of a task of items.
 
     `refuse` raises what is wrong with an output by itself; `named_by` is the key of the task's
     table that gives other columns that name an item; a check counts for the measures `checked`
@@ -270,7 +270,7 @@ def reserved(name: str, items: Items) -> str:
 
 
 def _with_lines(said: str, source: Source, reader: Reader) -> str:
-    """What is wrong with metadata, with a hint where they, or what they describe, have no ids."""
+    """The fault of metadata, with a hint where they, or the data they describe, have no ids."""
     for given in source.data.metadata:
         path = given.rpartition("=")[2]
         if Path(path).is_file() and one_a_line(read_bytes(path)):

@@ -120,7 +120,7 @@ def _fault(name: str, face: object) -> str:
 
 
 def _clash(name: str) -> str:
-    """That a name is taken."""
+    """A message that a name is taken."""
     points = " and ".join(map(_place, added()[name]))
     return f"task {name!r} of {points} cannot be used: truecost has a task of that name: rename it"
 

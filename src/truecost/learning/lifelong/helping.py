@@ -253,7 +253,7 @@ class Session:
     # questions of the system
 
     def _ask(self, batch: Batch, outputs: Outputs, share: int) -> list[Arrived]:
-        """What the system asks, and what it is told at once."""
+        """Ask the questions of the system, and pass it the immediate answers."""
         acting = self.acting
         allowed = share if self.course.kind == "diarization" else min(share, len(batch))
         said = acting.call(batch, acting.system.ask, batch, allowed)

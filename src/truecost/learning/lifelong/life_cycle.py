@@ -78,7 +78,7 @@ class Life:
         check_fields(self, HelpTable, "key")
 
     def without_person(self) -> "Life":
-        """The same life without anybody who helps."""
+        """The life without help."""
         offline = None if self.offline is None else 0
         return replace(self, stream=NO_HELP, test=NO_HELP, offline=offline)
 

@@ -66,7 +66,7 @@ class Situation:
 
     @property
     def n_classes(self) -> int:
-        """How many classes there are, as far as it is known."""
+        """Number of classes, as far as it is known."""
         for values in (self.outputs.probabilities, self.outputs.logits):
             if values is not None and not self.classes:
                 return int(np.asarray(values).shape[1])
