@@ -174,7 +174,9 @@ def forgetting_max(totals: Totals, application: Application, inner: Measure, how
 
 
 def _since(totals: Totals, application: Application, inner: Measure, how: Across) -> Floats:
-    """How much more a version errs than the own version of each time did, averaged."""
+    """Mean difference between the errors of a version and those of the newest version at each
+    time.
+    """
     loss = _loss(totals, application, inner, how)
     past = _past(how)
     first = loss[:, np.where(past, how.own, 0), np.arange(len(past))]

@@ -61,7 +61,7 @@ class Penalised:
 
     @property
     def source(self) -> Source:
-        """Where the items come from, for their further columns."""
+        """The source of the items, for their further columns."""
         return Source(self.name, self.adapted, self.data, self.data.map)
 
 
@@ -107,7 +107,7 @@ def run_penalised(
 
 
 def _row_key(row: Estimate) -> object:
-    """What a row is about."""
+    """The scope of a row."""
     return row.label, *sorted(row.dims.items())
 
 
