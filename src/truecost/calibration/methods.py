@@ -76,7 +76,7 @@ class Cubic(Fitted):
         Parameters
         ----------
         scores, labels, prior, weights
-            As `Affine.fit` takes them; at least four different scores.
+            Parameters as in `Affine.fit`; at least four different scores.
 
         Raises
         ------
@@ -236,10 +236,10 @@ class Pav(Fitted):
         Parameters
         ----------
         scores, labels, weights
-            As `Affine.fit` takes them; infinite scores are allowed.
+            Parameters as in `Affine.fit`; infinite scores are allowed.
         laplace : bool
-            Add a target and a nontarget of weight 1 below all scores, and the same above all of
-            them, so that every llr is finite (Brümmer and du Preez 2006).
+            Whether to add a target and a nontarget of weight 1 below all scores, and the same above
+            all of them, so that every llr is finite (Brümmer and du Preez 2006).
 
         Raises
         ------

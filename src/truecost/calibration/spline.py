@@ -61,9 +61,9 @@ class Spline(Fitted):
         Parameters
         ----------
         scores, labels, prior, weights
-            As `Affine.fit` takes them.
+            Parameters as in `Affine.fit`.
         smoothing : float, optional
-            Above 0; chosen when left out.
+            Weight of the penalty, above 0. Default: chosen by cross-validation.
 
         Raises
         ------

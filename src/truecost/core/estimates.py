@@ -94,22 +94,23 @@ def estimate(
     Parameters
     ----------
     evidence, measures, application : Evidence, sequence of Measure, Application
-        The counts, the measures to compute, costs and priors.
+        Counts of one system; measures to compute; costs and priors.
     plan : Plan, optional
-        How units are resampled; 2,000 multinomial replicates with seed 0 by default.
+        Plan by which units are resampled. Default: 2,000 multinomial replicates with seed 0.
     level : float
         Level of the intervals, between 0 and 1.
     method : {"auto", "percentile", "bca"}
-        BCa for one factor without moving blocks only.
+        Method of the intervals. `bca` is defined for a single factor without moving blocks only.
     icc : float
-        Correlation of the trials of a unit that `auto` assumes where the data do not show it, from
-        0 up to 1.
+        Correlation between the trials of a unit that `auto` assumes where the data do not show it,
+        from 0 up to 1.
     context : Context, optional
         Counts, names and signature from the task that made the evidence.
     jobs : int, optional
-        Threads; all cores by default. The result does not depend on their number.
+        Number of threads. Default: all cores. The result does not depend on it.
     progress : callable, optional
-        Told the replicates done and all of them, from time to time.
+        Function that is called from time to time with the number of finished replicates and of all
+        replicates.
 
     Raises
     ------

@@ -169,66 +169,69 @@ class Values:
 
 @dataclass(frozen=True)
 class Measure:
-    """A named pure function from totals to (values, naive).
+    """A named function from totals to values and the values of the naive baseline.
 
     Parameters
     ----------
     name : str
-        As it is asked for.
+        Name of the measure, as in `--measure NAME`.
     function : callable
-        `f(totals, application)`, or `f(totals, application, parameter)` when `parameter` is set;
-        returns values of shape (replicates,), the naive baseline's values (an array, a number, or
-        NaN where there is none) and, if it has more to say, a dictionary of named arrays of shape
-        (replicates,): their value at the point and their mean go into the counts of the row.
+        Function `f(totals, application)`, or `f(totals, application, parameter)` if the measure has
+        a parameter. Returns the values, shape (replicates,); the values of the naive baseline (an
+        array, a number, or NaN without one); and optionally a dictionary of further arrays of shape
+        (replicates,), whose values at the point and whose means become counts of the row.
     parts : tuple of str
-        Evidence that it reads.
+        Names of the parts of the evidence that the function reads.
     title : str
-        What a reader sees.
+        Title of the measure in reports.
     direction : {"lower", "higher"}
-        Which values are better.
+        Better direction of the values.
     source : str
-        Paper and equation.
+        Source of the formula: paper and equation.
     parameter : str, optional
-        Default parameter, if it takes one.
+        Default of the parameter, for a measure that has one.
     parse : callable, optional
-        Checks and converts the text of a parameter; raises ValueError when it is not understood.
-        The text itself is passed on when left out.
+        Function that checks and converts the text of a parameter; raises ValueError for an invalid
+        one. Default: the text is used unchanged.
     advice : str
         One line of advice for users of the measure.
     rule : str
-        Id of the rule of `truecost.advice` for this advice, if there is one.
+        Id of the rule of `truecost.advice` for this advice; empty without one.
     detection : bool
         Whether the measure needs two classes, one of which is the target.
     uses : tuple of str
         Parts of the application that change the value: "costs", "prior", "prices". Parameters and
-        signature of a row have these only.
+        signature of a row contain only these.
     errors : {"misses", "false_alarms", ""}
-        The errors that it counts, where it reads decisions; every kind when left out.
+        Kind of the counted errors, for a measure that reads decisions; empty for every kind.
     minimum_of : str
-        Name of the measure whose least value, over all thresholds or calibrations, it is.
+        Name of a measure whose least value over all thresholds or calibrations this measure is;
+        empty without one.
     cites : tuple of str
-        What to cite, keys of `truecost.report.citations.PAPERS` or BibTeX itself; the papers that
-        `source` names when left out.
+        Sources to cite: keys of `truecost.report.citations.PAPERS`, or BibTeX. Default: the papers
+        that `source` names.
     undefined : str
-        Why there is no value where there is none, for a reader.
+        Reason that rows show where the value is undefined.
     task : str
-        Task that it is for, where another task has a measure of the same name: it is then asked for
-        as `TASK/NAME`, or as NAME within its task.
+        Task of the measure, if another task has a measure of the same name. It is then named
+        `TASK/NAME`, or NAME within its task.
     total : bool
-        Whether it is a sum that more units make larger: they narrow no interval of it.
+        Whether the measure is a sum that grows with the number of units; more units then do not
+        narrow its interval.
     steady : bool
-        Whether it may be the same in every replicate and nothing be odd: what is planned, or was
-        measured once.
+        Whether the value may be equal in all replicates without a warning: a planned amount, or one
+        that was measured once.
     shown_in : {"", "percent", "currency"}
-        How readers see it: a share in percent, say (values stay shares).
+        Unit in which reports show the values: percent for shares (stored values stay shares), or
+        currency.
     open : bool
-        Whether an option says its parameter: lists show its name alone.
+        Whether an option sets the parameter; lists then show the name only.
     follows : bool
-        Whether the measure that its parameter names says which values are better.
+        Whether the better direction is that of the measure in the parameter.
     interval : Rule
         Rule of the interval. Default: the rule for a positive smooth measure.
     beside : bool
-        Whether the measure is only reported, beside other measures (`--also`); gates and
+        Whether the measure is only reported beside other measures (`--also`); gates and
         leaderboards refuse it.
     """
 
@@ -259,16 +262,16 @@ class Measure:
 
     @property
     def key(self) -> str:
-        """Its name in lists, with its task where two tasks have the name."""
+        """Name in lists, with the task where two tasks have a measure of the name."""
         return f"{self.task}/{self.name}" if self.task else self.name
 
     @property
     def decides(self) -> bool:
-        """Whether it judges decisions, so that a threshold enters it."""
+        """Whether the measure reads decisions, so that a threshold affects it."""
         return not {"decisions", "accepted"}.isdisjoint(self.parts)
 
     def at(self, text: str) -> "Measure":
-        """The same measure with another parameter, as in `NAME:PARAMETER`.
+        """The measure with another parameter, as in `NAME:PARAMETER`.
 
         Raises
         ------
@@ -285,9 +288,9 @@ class Measure:
         return chosen
 
     def argument(self) -> Any:
-        """The parsed parameter, which the function takes as its third argument: what `parse` makes
-        of `parameter`, or itself when there is no `parse`; None when the measure takes none.
-        UsageError when it is not understood.
+        """The parsed parameter, the third argument of the function: the result of `parse`, or
+        `parameter` without `parse`; None for a measure without a parameter. UsageError for an
+        invalid one.
         """
         if self.parameter is None or self.parse is None:
             return self.parameter

@@ -51,14 +51,15 @@ class Ranking:
     Attributes
     ----------
     scores : ndarray of float64 or float32, shape (trials,)
+        Scores of the trials.
     slots : UnitIndex
         Units of each trial.
     codes : ndarray of uint8, shape (trials,)
         Class code: 1 is a target, 0 a nontarget in detection measures.
     extra : ndarray of float64, shape (trials,) or (0,)
-        Own weight of each trial; empty when all weigh one.
+        Own weight of each trial; empty when all weights are 1.
     swept : dict
-        What sweeps found, by what and by a hash of the weights (`once`).
+        Cache of sweeps, by measure and by a hash of the weights (`once`).
     """
 
     scores: npt.NDArray[np.floating[Any]]
@@ -181,7 +182,9 @@ class Ranking:
         return cut
 
     def positions(self, thresholds: Floats) -> npt.NDArray[np.int64]:
-        """Place of the first score that reaches each threshold; the number of trials for none."""
+        """Index of the first score that reaches each threshold; the number of trials where none
+        does.
+        """
         with np.errstate(over="ignore"):
             wanted = thresholds.astype(self.scores.dtype)
         if self.scores.dtype != np.float64:  # else numpy would copy all scores to 64 bits

@@ -48,8 +48,8 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         Name of the measure, whose own parameter is `parameters["variant"]`, and the task whose
         measure it is, where another task has one of the same name.
     kind, baseline : {"value", "difference", "ratio"}, str or None
-        A difference is system minus baseline, a ratio system over baseline, the system compared
-        against.
+        Kind of the figure, and the system that it is compared with. A difference is system minus
+        baseline, a ratio system over baseline.
     parameters : dict
         Parameters of the value: `preset`, `costs`, `prior` or `priors` as `Application.describe`
         gives them, and `prices`, if the measure uses them, and `variant`.
@@ -60,10 +60,11 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         The figure and the ends of its interval, in the unit of the measure; None when undefined or
         infinite: `reason` says which. The level lies between 0 and 1.
     method : {"auto", "percentile", "bca", "delta"}
-        How the ends of the interval were made (see `truecost.estimate`); `delta` is the delta
-        method on the logarithm of a ratio.
+        Method of the interval (see `truecost.estimate`); `delta` is the delta method on the
+        logarithm of a ratio.
     naive, direction : float or None, {"lower", "higher"}
-        The naive baseline on the same scale, None when there is none; which values are better.
+        Value of the naive baseline on the same scale, None without one; better direction of the
+        value.
     factors : tuple of str
         Names of the resampled factors; factors that the plan holds fixed are excluded.
     n_units : int
@@ -76,7 +77,8 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         Number of scored trials (a trial with a soft label counts once), and their name in the
         singular: `trial`, or `utterance`, `sentence`, `recording`.
     shown_in : str
-        How readers see the figures: `percent` of shares (here they stay shares), `currency EUR`.
+        Unit in which reports show the figures: `percent` for shares (the row keeps shares), or
+        `currency EUR`.
     counts : dict of str to float
         `nontargets` and `targets`, or `class NAME` for each class (where any of several annotators
         may be right, the trials that accept it); `annotators_per_trial`, and `several_accepted` or
@@ -89,9 +91,9 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         in the unit of the measure; and what a measure says beside its value: NAME at the point,
         NAME_mean over replicates.
     rates : tuple of Kind
-        The rates that the figure is made of, where it is made of some.
+        Rates that the figure is computed from, if any.
     threshold : float or None
-        The decision threshold, where there is one: natural-log likelihood ratio, or raw score.
+        Decision threshold, if any: natural-log likelihood ratio, or raw score.
     n_replicates, n_undefined : int
         Replicates drawn, and those in which the measure is undefined (left out of the interval).
     reason : str or None
@@ -141,7 +143,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         - `alone`: the interval of a difference excludes 0, but the difference does not hold among
           all `counts["compared"]` comparisons of its measure in the run.
     signature : str
-        How the figure was computed: measure, parameters, choices while reading and scoring,
+        Record of the computation: measure, parameters, choices while reading and scoring,
         resampling, method, level and version, separated by bars.
     """
 
@@ -202,7 +204,9 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def scale(self) -> Scale:
-        """How readers see the figures: shares in percent, differences in points."""
+        """Unit of the shown figures: percent for shares, percentage points for differences of
+        shares.
+        """
         return "" if self.kind == "ratio" else scale_of(self.shown_in, self.kind == "difference")
 
     @property
@@ -267,7 +271,7 @@ class Estimate(Row, frozen=True, kw_only=True, eq=False):
         return Row(**{name: getattr(self, name) for name in Row.__struct_fields__})
 
     def to_dict(self) -> dict[str, Any]:
-        """As `Row.to_dict`: the replicates are not stored."""
+        """The fields of `Row.to_dict`; replicates are not included."""
         return self.row().to_dict()
 
     @property

@@ -30,28 +30,31 @@ class Scoring:
     Parameters
     ----------
     application : Application
-        Costs and priors; 0/1 costs and default: the shares in the data.
+        Costs and priors. Default: 0/1 costs, and the shares of the classes in the data.
     measures : tuple of str
-        `NAME` or `NAME:PARAMETER`; those that suit the score type when left out.
+        Measures, as `NAME` or `NAME:PARAMETER`. Default: those that suit the score type.
     plan : Plan
-        How units are resampled.
+        Plan by which units are resampled.
     level, method, icc : float, str, float
-        Level of the intervals, how their ends are made ("auto", "percentile" or "bca"), and the
-        correlation of the trials of a unit where the data do not show it (see `truecost.estimate`).
+        Level of the intervals; method of the intervals, "auto", "percentile" or "bca"; correlation
+        between the trials of a unit that is assumed where the data do not show it (see
+        `truecost.estimate`).
     subsets : tuple of str or (str, str)
-        Columns, each level of which is a subset, `COLUMN vs LEVEL` for each other level together
-        with that one, or conditions such as `snr < 10`; a pair gives a name and one of these.
+        Subsets to score: a column, each level of which is a subset; `COLUMN vs LEVEL`, for each
+        other level together with LEVEL; or a condition such as `snr < 10`. A pair is a name and one
+        of these.
     jobs : int, optional
-        Threads; all cores by default. The result does not depend on their number.
+        Number of threads. Default: all cores. The result does not depend on it.
     choices : object, optional
-        Further choices of the task of the system: `TrialsScoring`, `TermsScoring`,
-        `StreamScoring`, `LifelongScoring`, `AbbaScoring`; its defaults when left out.
+        Further choices of a task: `TrialsScoring`, `TermsScoring`, `StreamScoring`,
+        `LifelongScoring` or `AbbaScoring`. Default: those of the task.
     progress : callable, optional
-        Told what is being scored, the replicates done and all of them, from time to time.
+        Function that is called from time to time with a text about the scored part, the number of
+        finished replicates and of all replicates.
     also : tuple of str
-        Further measures, after those that are asked for or suit the score type.
+        Further measures, reported after the others.
     directions : mapping of str to {"higher", "lower"}
-        Direction of each column of `mean:COLUMN`; the key "" has that of all other columns.
+        Better direction of each column of `mean:COLUMN`; the key "" stands for all other columns.
 
     Raises
     ------

@@ -31,26 +31,27 @@ _BLOCK_BYTES = 1 << 26  # weights held at once by one thread
 
 @dataclass(frozen=True)
 class Plan:
-    """How replicates are made; UsageError when a number is out of range or a scheme is not known.
+    """The resampling of units. UsageError when a number is out of range or a scheme is not known.
 
     Parameters
     ----------
     replicates : int
         Number of bootstrap replicates.
     seed : int
-        The one seed of a study.
+        Seed of the random numbers of a study.
     scheme : {"multinomial", "poisson", "blocks"}
-        How factors are resampled: as many draws with replacement from each stratum as it has
-        units; independent Poisson(1) weights; moving blocks of successive units within each
-        stratum (a unit weighs the number of drawn blocks that cover it, so the ends of a stratum
-        weigh less than its middle, as in Künsch 1989).
+        Scheme of the resampling. `multinomial`: from each stratum, as many draws with replacement
+        as it has units. `poisson`: independent Poisson(1) weights. `blocks`: moving blocks of
+        successive units within each stratum; the weight of a unit is the number of drawn blocks
+        that cover it, so that the ends of a stratum have lower weights than its middle (Künsch
+        1989).
     schemes : mapping of str to scheme
-        Exceptions by factor.
+        Schemes of single factors, where they differ from `scheme`.
     block_length : int, optional
-        Length of moving blocks; the cube root of a stratum's number of units, rounded up, when
-        left out.
+        Length of moving blocks. Default: the cube root of the number of units of a stratum, rounded
+        up.
     hold : tuple of str
-        Factors that are not resampled: their units always weigh one.
+        Factors that are not resampled: the weights of their units are always 1.
 
     Examples
     --------
@@ -150,11 +151,12 @@ class Block:
     Attributes
     ----------
     rows : mapping of str to ndarray of uint16 or uint32, shape (replicates, units)
-        How often each unit of a factor is in each replicate; uint32 when the factor has sizes.
+        Number of times that each unit of a factor is in each replicate; uint32 when the factor has
+        sizes.
     count : int
         Number of replicates.
     without : Without, optional
-        The units that each replicate of a jackknife leaves out, and the weights of the others.
+        Units that each replicate of a jackknife leaves out, with the weights of the others.
     """
 
     rows: Mapping[str, Rows]
@@ -212,13 +214,13 @@ class Weights:
     Attributes
     ----------
     factors : mapping of str to Factor
-        By name.
+        Factors by name.
     count : int
         Number of replicates.
     plan : Plan, optional
-        How units are drawn (bootstrap); every unit weighs one when there is none.
+        Plan by which units are drawn (bootstrap); None for weights of 1.
     groups, left : Groups and str
-        Of the units of the factor `left` (jackknife): replicate g leaves out group g.
+        Groups of the units of the factor `left` (jackknife): replicate g leaves out group g.
 
     Examples
     --------

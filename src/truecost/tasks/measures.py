@@ -162,7 +162,7 @@ ELSEWHERE = {  # names of measures in other tools
 
 
 def find(text: str, task: str = "") -> Measure:
-    """The measure that `NAME` or `NAME:PARAMETER` names.
+    """The measure with a name, `NAME` or `NAME:PARAMETER`.
 
     Parameters
     ----------
@@ -172,7 +172,7 @@ def find(text: str, task: str = "") -> Measure:
     Returns
     -------
     Measure
-        With its default parameter when none is given.
+        Measure, with its default parameter if the name has none.
 
     Raises
     ------

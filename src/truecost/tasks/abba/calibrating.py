@@ -55,32 +55,32 @@ class MachineCalibration:
     Attributes
     ----------
     probabilities : ndarray of float64, shape (N,)
-        Of label 1, for each item of the log.
+        Probability of label 1, for each item of the log.
     method : {"spline", "poly3", "affine", "pav"}
         The fitted method; `spline` if it replaced every polynomial.
     trained : str
-        "train-NAME", or "folds5:by-user:seed0".
+        Origin of the fit: "train-NAME", or "folds5:by-user:seed0".
     labels : int
-        Number of labels that entered.
+        Number of labels used in the fit.
     calibrators : tuple of Calibrator
-        One, or one for each fold.
+        Fitted calibrators: a single one, or one for each fold.
     by_cell : polars.DataFrame
-        A row for each cell: `cell`, `items`, `labels`, `units` (that have labels),
-        `mean_probability` and `share_positive` over the labelled items, each item with its inverse
-        inclusion probability; `difference`, the second less the first: positive where the machine
-        says too little; its `standard_error`, and the ends `lower` and `upper` of its 95 %
-        interval. NaN where a cell has no labels, for the last three where it has fewer than two
-        units.
+        A row for each cell. `cell`; `items`; `labels`; `units` with labels. `mean_probability` and
+        `share_positive`: means over the labelled items, each with its inverse inclusion probability
+        as weight. `difference`: `share_positive` minus `mean_probability`, positive where the
+        machine underestimates. `standard_error` of the difference, and `lower` and `upper`, the
+        ends of its 95 % interval. NaN in cells without labels; the last three also with fewer than
+        two units.
     curve : polars.DataFrame
         201 rows over the range of the labelled scores: `score`, `probability` (the mean of the
         fits) and `isotonic`, a monotone step function of the same labels.
     largest_difference, mean_difference : float
-        Largest and mean absolute difference between these two over the labelled scores; the mean
-        has inverse inclusion probabilities as weights.
+        Largest and mean absolute difference between `probability` and `isotonic` over the labelled
+        scores; the mean has inverse inclusion probabilities as weights.
     problems : tuple of str
         Warnings for the reader.
     fallbacks : int
-        Number of fits in which the spline took the place of the polynomial.
+        Number of fits in which a spline replaced the polynomial.
     """
 
     probabilities: Floats = field(repr=False)
@@ -165,15 +165,16 @@ def calibrate_machine(
     Parameters
     ----------
     log : Deployment
-        With `machine`: finite scores, higher for true accepts.
+        Log with `machine`: finite scores, higher for true accepts.
     train : Deployment, optional
         Labelled items with scores of the same machine.
     method : {"spline", "poly3", "affine", "pav"}, optional
-        Monotone P-spline; cubic polynomial of Petegrosso et al. 2022, or the spline where it fails;
-        logistic regression with Platt's targets (1999), (T + 1) / (T + 2) and 1 / (N + 2) for T
-        true and N false accepts in place of 1 and 0, which is finite where scores separate the
-        classes; pool adjacent violators, which may say 0 or 1. When left out the spline, and below
-        100 labels or where no spline can be fitted the affine one.
+        Method of the fit. `spline`: monotone P-spline. `poly3`: cubic polynomial of Petegrosso et
+        al. 2022, or a spline where it fails. `affine`: logistic regression with Platt's targets
+        (1999), (T + 1) / (T + 2) and 1 / (N + 2) for T true and N false accepts instead of 1 and 0,
+        which is finite where scores separate the classes. `pav`: pool adjacent violators, whose
+        probabilities may be 0 or 1. Default: `spline`; `affine` with fewer than 100 labels, or
+        where no spline can be fitted.
     folds : int
         Number of folds without `train`, at least 2.
     seed : int

@@ -170,16 +170,16 @@ def _inclusion(deployment: Deployment, names: Array, codes: Array, sizes: Array)
 
 @dataclass(frozen=True)
 class LogOptions:
-    """How to read the log of a deployment.
+    """Choices for reading the log of a deployment.
 
     Parameters
     ----------
     columns : mapping of str to str
-        Column for each of the keys of `truecost list map`; a column of the very name of a key needs
-        no mapping. Scores of both models are mapped, or decisions of both; where both are found by
-        name, the scores count.
+        Column for each of the keys of `truecost list map`; a column with the name of a key needs no
+        mapping. Map the scores of both models, or the decisions of both. If both are found by name,
+        the scores are used.
     threshold_a, threshold_b, exposure, units, split, mismatch, raw_machine, unlabelled
-        As `collected_items` takes them: a model accepts a score at or above its threshold.
+        Parameters of `collected_items`. A model accepts a score at or above its threshold.
 
     Raises
     ------

@@ -110,17 +110,18 @@ class Plane(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="
     thresholds : tuple of float
         Ascending thresholds; the first one is the deployed threshold, if there is no grid.
     rrecall, rrecall_lower, rrecall_upper, rfpr, rfpr_lower, rfpr_upper : tuple of float or None
-        None where undefined.
+        Ratio of recalls and ratio of false-positive rates at each threshold, with the ends of their
+        intervals; None where undefined.
     deployed : float or None
         The deployed threshold of B; None for a test set.
     better : tuple of float
         Lowest and highest threshold that improve both ratios; empty where none does.
     chosen : tuple of Chosen
-        By rule.
+        Chosen thresholds, one for each rule.
     by : {"point", "upper"}
-        Whether limits hold for the value or for the bound of its interval.
+        Quantity that meets a limit: the value (`point`), or the bound of its interval (`upper`).
     collection, subset : str
-        Only if there are several.
+        Names of collection and subset; empty where there is only one.
     """
 
     system: str
@@ -187,24 +188,24 @@ class Description(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
     system : str
         Name of the deployment.
     collection : str
-        Only if there are several.
+        Name of the collection; empty where there is only one.
     items, labels : int
-        Collected, and with a human label.
+        Number of collected items; number of items with a human label.
     unit : str
-        Unit of each item, resampled as a whole; empty if every item is its own unit.
+        Column of the units, which are resampled as a whole; empty if every item is its own unit.
     units : tuple of int
-        Units of A and of B: all there are where that is known, those that collected something
-        otherwise; empty where neither is.
+        Number of units of A, and of B: all units where these are known, otherwise those that
+        collected an item; empty where neither is known.
     units_known : bool
-        Whether `units` are all there are.
+        Whether `units` counts all units.
     exposures : tuple of float
-        Of A and of B; empty when unknown.
+        Exposure of A, and of B; empty when unknown.
     thresholds : tuple of float
-        Deployed ones of A and of B; empty where only decisions are known.
+        Deployed threshold of A, and of B; empty where only decisions are known.
     level : float
         Confidence level of the intervals of the cells.
     cells : tuple of CellCounts
-        In the order of `CELLS`.
+        Counts of the cells, in the order of `CELLS`.
     """
 
     system: str

@@ -50,7 +50,7 @@ class Traffic:
     Attributes
     ----------
     exposure, units, split
-        As `collected_items` takes them.
+        Parameters as in `collected_items`.
     users : polars.DataFrame, optional
         Every unit: columns `unit` (text), `arm` (0 for A, 1 for B) and `exposure` (float).
     """
@@ -80,23 +80,23 @@ class Deployment(Rows):
     name : str
         Name of the deployment (of the candidate, say).
     ids : ndarray of str, shape (N,)
-        Sorted.
+        Ids of the items, sorted.
     arm : ndarray of uint8, shape (N,)
         The model that collected the item: 0 for A, 1 for B.
     other : ndarray of bool, shape (N,)
         Whether the other model accepts the item offline.
     label, machine, inclusion, score_a, score_b, strata : ndarray, shape (N,)
-        As `collected_items` takes them; all but the labels may be None.
+        Columns as in `collected_items`; all but the labels may be None.
     threshold_a, threshold_b : float, optional
         Deployed thresholds: a model accepts a score at or above its own.
     seconds : ndarray, shape (N,), optional
-        That a person took for the label; NaN where nobody measured them.
+        Seconds of a person for each label; NaN where the time was not measured.
     units : mapping of str to tuple of ndarray, shape (N,)
-        By name of the factor the user or device of each item; each item on its own when empty.
+        User or device of each item, by name of the factor; empty if each item is its own unit.
     traffic : Traffic
         Exposures and numbers of units.
     frame : polars.DataFrame
-        All columns, one row an item, in the order of the ids: for subsets.
+        All columns, one row for each item, in the order of the ids; for subsets.
     signature : str
         Choices made while reading, separated by bars.
     problems : tuple of str

@@ -122,22 +122,22 @@ def select(
     budget : int
         Number of new labels, at least 1.
     target : {"rfpr", "rrecall", "both", "fpr"}
-        Log ratio of false-positive rates, or of recalls, by the direct estimator; the sum of both
-        variances, each over the least that it can have; the share of false accepts among all
-        collected items.
+        Quantity whose variance is minimised. `rfpr`, `rrecall`: logarithm of the ratio of
+        false-positive rates, or of recalls, by the direct estimator. `both`: sum of both variances,
+        each divided by its least possible value. `fpr`: share of false accepts among all collected
+        items.
     floor : int
-        Labels that each stratum has at least, earlier ones included; all its items when it has
-        fewer. Lowered evenly when the budget does not reach.
+        Least number of labels in each stratum, earlier ones included; all items of a smaller
+        stratum. A budget that is too small lowers it evenly.
     seed : int
         Seed of the draw, at least 0.
     rates : mapping of str to float, optional
-        Share of false accepts to assume, by cell or by stratum; see `strata.stratify` for what is
-        assumed otherwise.
+        Assumed share of false accepts, by cell or by stratum. Default: see `strata.stratify`.
 
     Returns
     -------
     Selection
-        The same whatever the order of the log.
+        Chosen items; they do not depend on the order of the log.
 
     Raises
     ------

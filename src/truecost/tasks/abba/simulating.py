@@ -70,10 +70,10 @@ class Simulation:
     Attributes
     ----------
     rows : tuple of dict
-        One for each measure, estimator and setting: what is true, what the paper prints, and what
-        came out.
+        Results of each measure, estimator and setting: true value, value printed in the paper, and
+        simulated value.
     remarks : tuple of str
-        How to read them.
+        Notes on the reading of the results.
     """
 
     name: str

@@ -61,16 +61,16 @@ def neyman(weights: npt.ArrayLike, rates: npt.ArrayLike) -> Floats:
 
 @dataclass(frozen=True)
 class Gain:
-    """The saving of Neyman allocation.
+    """The share of labels that Neyman allocation saves.
 
     Attributes
     ----------
     gain, overall : float
-        Share of the labels that it saves, at the overall rate that was given; this rate.
+        Saved share of the labels at the given overall rate; this rate.
     gain_of_strata, overall_of_strata : float
-        The same at the rate of the strata together, sum w p: what can be expected.
+        Saved share at the overall rate of the strata, sum w p, the one to expect; this rate.
     problems : tuple of str
-        Says that the two rates differ, when they do.
+        Warning if the two rates differ.
     """
 
     gain: float
@@ -89,7 +89,7 @@ def gain(weights: npt.ArrayLike, rates: npt.ArrayLike, overall: float | None = N
     Parameters
     ----------
     weights, rates : array_like, shape (strata,)
-        As in `neyman`.
+        Weights and rates of the strata, as in `neyman`.
     overall : float, optional
         Overall rate, in [0, 1]. Default: the rate of the strata, sum w p.
 

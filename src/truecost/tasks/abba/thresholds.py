@@ -105,11 +105,11 @@ def choose(
     Parameters
     ----------
     deployment : Deployment
-        With scores of both models.
+        Deployment with scores of both models.
     scoring : Scoring
-        Plan, level, estimators (the one to trust when none is named) and jobs.
+        Plan, level, estimators and jobs. Default of the estimators: the recommended one.
     dims : mapping of str to str, optional
-        Subject of the rows in addition to the deployment.
+        Further dims of the rows, beside the deployment.
 
     Returns
     -------

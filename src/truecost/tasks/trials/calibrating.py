@@ -37,14 +37,14 @@ class Calibrated:
     Attributes
     ----------
     trials : Trials
-        Of type `llr` for detection. For classes of type `log-posterior`, at the shares of the
-        classes in these trials, as `score` takes for granted of posteriors.
+        Calibrated trials: of type `llr` for detection; for classes of type `log-posterior`, at the
+        shares of the classes in these trials, as `score` assumes for posteriors.
     method : str
-        A key of `truecost.calibration.METHODS`.
+        Name of the method, a key of `truecost.calibration.METHODS`.
     calibrators : tuple of Calibrator
         Fitted calibrators; in cross-fitting one for each fold, or for each pair of folds.
     used : ndarray of int64, shape (N,)
-        Which of them calibrated each trial.
+        Index of the calibrator of each trial.
     priors : tuple of float, optional
         Priors of the classes in the loss that was minimised. The calibrators of classes give
         log-posteriors at these priors. None if each fit uses the priors of its own training trials:
@@ -76,13 +76,14 @@ class Calibrated:
         return [calibrator.parameters for calibrator in self.calibrators]
 
     def table(self) -> Table:
-        """The columns as they were read, with the calibrated scores, one row a trial.
+        """The columns as they were read, with the calibrated scores, one row for each trial.
 
         Returns
         -------
         Table
-            With a column `score` of log-likelihood ratios in nats, or one of log-posteriors for
-            each class, named by the class. A column that had the name before becomes `raw_NAME`.
+            Table with a column `score` of log-likelihood ratios in nats, or a column of
+            log-posteriors for each class, named after the class. An earlier column of such a name
+            becomes `raw_NAME`.
         """
         trials = self.trials
         rows = np.arange(len(trials.labels))
@@ -92,15 +93,15 @@ class Calibrated:
         return applying.calibrated_table(frame, trials.scores[rows], trials)
 
     def apply(self, scores: npt.ArrayLike | Table, options: Options | None = None) -> Floats:
-        """Calibrated scores of trials that need no labels, by a calibration fitted once.
+        """Apply a calibration that was fitted once to further scores, without labels.
 
         Parameters
         ----------
         scores : array_like of shape (N,) or (N, K), or Table
             Trials with the score type and classes of the training trials.
         options : Options, optional
-            What the columns of a table mean, and how the scores are to be read; those named
-            `score` when left out. Labels, units and weights are not looked at.
+            Meaning of the columns of a table, and reading of the scores. Labels, units and weights
+            are ignored. Default: the columns named `score`.
 
         Returns
         -------
@@ -140,17 +141,17 @@ class Calibrated:
         return found
 
     def applied(self, table: Table, options: Options) -> Table:
-        """The columns of a table without labels, with the calibrated scores, as `table` gives them.
+        """Apply the calibration to a table without labels; the result has the form of `table`.
 
         Parameters
         ----------
         options : Options
-            As for `apply`.
+            Options as in `apply`.
 
         Returns
         -------
         Table
-            Without the trials that have no score.
+            Table of the trials that have a score.
 
         Raises
         ------
@@ -223,28 +224,30 @@ def calibrate(
     trials : Trials
         Trials to calibrate, of any type except decisions and numbers.
     method : {"affine", "temperature", "pav", "spline", "poly3"}
-        See `truecost.calibration`; the last three are for detection and for two classes.
+        Method of the calibration (see `truecost.calibration`). `pav`, `spline` and `poly3` are for
+        detection and for two classes.
     train : Trials or "self", optional
-        Fit on these trials of the same type and classes. "self" fits on the trials themselves,
-        which is optimistic: a bound, no estimate of use.
+        Trials of the same type and classes to fit on. "self" fits on the trials themselves, which
+        is optimistic: the result is a bound and not an estimate. Default: cross-fitting.
     folds : int
         Number of folds, at least 2.
     fold : str or array_like of shape (N,), optional
-        Fold of each trial, in place of dealt ones: a column of `trials.frame`, or labels.
+        Fold of each trial, as a column of `trials.frame` or as labels. Default: units are dealt
+        into folds.
     application : Application, optional
-        Its effective prior (for classes its priors) weighs the classes in the loss of all
-        methods but `pav`; the shares in the training trials of each fit when it has none
-        or is left out.
+        Application whose effective prior (for classes: priors) weighs the classes in the loss of
+        all methods but `pav`. Default: the shares in the training trials of each fit.
     training_prior : tuple of float, optional
-        Priors that posteriors contain (see `Scoring`); the shares in the training trials of each
-        fit when left out. Affine calibration does not depend on it.
+        Priors that posteriors contain (see `Scoring`). Default: the shares in the training trials
+        of each fit. Affine calibration does not depend on it.
     clip : float, optional
-        Least probability that posteriors give a class before they are calibrated (see `Scoring`).
+        Least probability of a class: lower posteriors are raised to it before calibration (see
+        `Scoring`).
     seed : int
         Seed of the folds, at least 0.
     **options
-        Of the method: `laplace=True` for `pav`, Laplace's rule, which keeps likelihood ratios at
-        the ends finite (see `Pav.fit`); `ridge` for `affine`, a penalty on the scale (see
+        Options of the method. `laplace=True` for `pav`: Laplace's rule, which keeps likelihood
+        ratios at the ends finite (see `Pav.fit`). `ridge` for `affine`: a penalty on the scale (see
         `Affine.fit`).
 
     Raises

@@ -75,7 +75,7 @@ def load(
     Parameters
     ----------
     table : Table, frame of polars or pandas, or mapping of str to array_like
-        Scores, as `truecost.read` gives them, or columns; labels and units too when there is no
+        Scores as returned by `truecost.read`, or columns; with labels and units where there is no
         key.
     options : Options
         Meaning of the columns.
@@ -84,14 +84,14 @@ def load(
     key : Table, optional
         Labels, units and other columns.
     metadata : sequence of (str, Table)
-        Further columns, each table with the column of the trials whose values are its ids.
+        Tables of further columns, each with the column of the trials that contains its ids.
 
     Returns
     -------
     Trials
-        In the order of the key, or of the table without one. A soft label makes two rows of a
-        trial: target with weight p, nontarget with weight 1 - p. Votes of annotators make one for
-        each class that has any, with its share of them as weight.
+        Trials in the order of the key, or of the table without a key. A soft label gives two rows
+        of a trial: target with weight p, nontarget with weight 1 - p. Votes of annotators give a
+        row for each class with votes, with its share of the votes as weight.
 
     Raises
     ------

@@ -45,8 +45,8 @@ class Trials(Rows):
     kind : str
         Score type, a key of `SCORE_TYPES`.
     scores : ndarray of float64, shape (N,) or (N, K)
-        For decisions the index of the decided class (K = abstain); for detection from
-        posteriors of any kind the log posterior odds of the target.
+        Scores. For decisions: index of the decided class, K for abstaining. For detection from
+        posteriors of any kind: log posterior odds of the target.
     labels : ndarray, shape (N,)
         Index of the true class, or the true number.
     classes : tuple of str
@@ -54,39 +54,39 @@ class Trials(Rows):
     detection : bool
         Whether class 1 is to be detected.
     units : mapping of str to tuple of ndarray
-        For each factor the unit labels of each side; each trial its own unit when empty.
+        Unit labels of each side, for each factor; empty if each trial is its own unit.
     ids : ndarray, shape (N,), optional
         Trial ids as text, or row numbers.
     strata, weights : ndarray, shape (N,), optional
         Stratum of the unit of each trial, and its weight.
     frame : polars.DataFrame
-        The other columns, for subsets.
+        Other columns, for subsets.
     signature : str
-        Choices that entered while loading.
+        Choices made while loading, separated by bars.
     problems : tuple of str
         Warnings for the reader.
     origin : ndarray of int, shape (N,), optional
         Trial of each row, if soft labels or votes make several rows of one trial.
     annotation : Annotation, optional
-        Labels of several annotators. When any label that they gave is right
-        (`several_right`), `labels` is the one of most votes, the first of those that tie.
+        Labels of several annotators. When any label that they gave is right (`several_right`),
+        `labels` has the label with the most votes, the first of equal ones.
     ascending : bool
         Whether the rows are in ascending order of score, as in memory maps of sorted segments.
     machine : Machine, optional
-        A machine's judgement of every trial, in addition to human judgements of some.
+        Machine labels of all trials, in addition to human labels of some.
     spoofing : Spoofing, optional
-        Which trials are spoofed, and how a speaker verification decides on them.
+        Spoofed trials, and the decisions of a speaker verification on them.
     made : dict
         Cached counts of the trials: units with their codes, the ranking.
     source : str
-        The file that they were read from, with its key; empty for arrays.
+        File that they were read from, with its key; empty for arrays.
     took : mapping of str to float
         Recorded resources of the decisions: hours of `cpu`, `gpu` and `waiting`, GB-hours of
         `memory`.
     audio : Audio, optional
-        The hours of audio of the trials.
+        Hours of audio of the trials.
     rows : ndarray of int, shape (N,), optional
-        Their places among the trials that they were taken from.
+        Indices among the trials that they were taken from.
     """
 
     name: str

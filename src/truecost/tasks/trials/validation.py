@@ -94,7 +94,7 @@ def validate(
     name: str = "submission",
     stated: bool = True,
 ) -> list[Check]:
-    """All checks of a file of scores.
+    """Run all checks of a file of scores.
 
     Parameters
     ----------
@@ -103,20 +103,20 @@ def validate(
     options : Options
         Meaning of the columns.
     trials : Table, optional
-        The trials that have to be scored, with or without labels.
+        Trials that must have scores, with or without labels.
     key : Table, optional
-        Trials with their labels: the whole loading is checked then.
+        Trials with their labels; the whole loading is then checked.
     metadata : sequence of (str, Table)
-        Further columns, each table with the column of the trials whose values are its ids.
+        Tables of further columns, each with the column of the trials that contains its ids.
     name : str
         Name of the system.
     stated : bool
-        Whether the user stated the score type; if not, there is no message about it.
+        Whether the user stated the score type; otherwise it has no message.
 
     Returns
     -------
     list of Check
-        In the order in which they were made; the file can be scored when none is an error.
+        Checks in the order in which they were made; the file can be scored if none is an error.
 
     Examples
     --------
