@@ -169,65 +169,63 @@ class Values:
 
 @dataclass(frozen=True)
 class Measure:
-    """A named function from totals to values and the values of the naive baseline.
+    """Measure: a named function that computes values and naive baselines from totals.
 
     Parameters
     ----------
     name : str
-        Name of the measure, as in `--measure NAME`.
+        Name of the measure in options and results.
     function : callable
-        Function `f(totals, application)`, or `f(totals, application, parameter)` if the measure has
-        a parameter. Returns the values, shape (replicates,); the values of the naive baseline (an
-        array, a number, or NaN without one); and optionally a dictionary of further arrays of shape
-        (replicates,), whose values at the point and whose means become counts of the row.
+        `f(totals, application)`, or `f(totals, application, parameter)` if the measure has a
+        parameter. It returns the values, shape (replicates,); the naive baseline (an array, a
+        number, or NaN without a baseline); and optionally a dictionary of further results, shape
+        (replicates,). Their value and mean become `counts` of the row.
     parts : tuple of str
-        Names of the parts of the evidence that the function reads.
+        Names of the parts of the evidence that the function uses.
     title : str
-        Title of the measure in reports.
+        Name of the measure for readers.
     direction : {"lower", "higher"}
-        Better direction of the values.
+        Direction of better values.
     source : str
         Source of the formula: paper and equation.
     parameter : str, optional
-        Default of the parameter, for a measure that has one.
+        Default of the parameter. None: the measure has no parameter.
     parse : callable, optional
-        Function that checks and converts the text of a parameter; raises ValueError for an invalid
-        one. Default: the text is used unchanged.
+        Function that converts the text of a parameter, and raises ValueError for a wrong text.
+        Default: the text is passed on.
     advice : str
-        One line of advice for users of the measure.
+        Advice for users of the measure, in one sentence.
     rule : str
-        Id of the rule of `truecost.advice` for this advice; empty without one.
+        Id of the rule of `truecost.advice` to which the advice belongs; empty without a rule.
     detection : bool
         Whether the measure needs two classes, one of which is the target.
     uses : tuple of str
         Parts of the application that change the value: "costs", "prior", "prices". Parameters and
         signature of a row contain only these.
     errors : {"misses", "false_alarms", ""}
-        Kind of the counted errors, for a measure that reads decisions; empty for every kind.
+        Kind of errors that a measure of decisions counts; empty: both.
     minimum_of : str
-        Name of a measure whose least value over all thresholds or calibrations this measure is;
-        empty without one.
+        Name of another measure, if this one is its minimum over thresholds or calibrations.
     cites : tuple of str
-        Sources to cite: keys of `truecost.report.citations.PAPERS`, or BibTeX. Default: the papers
-        that `source` names.
+        Works to cite: keys of `truecost.report.citations.PAPERS`, or BibTeX. Default: the papers
+        in `source`.
     undefined : str
-        Reason that rows show where the value is undefined.
-    task : str
-        Task of the measure, if another task has a measure of the same name. It is then named
-        `TASK/NAME`, or NAME within its task.
-    total : bool
-        Whether the measure is a sum that grows with the number of units; more units then do not
-        narrow its interval.
-    steady : bool
-        Whether the value may be equal in all replicates without a warning: a planned amount, or one
-        that was measured once.
+        Reason, for readers, if the measure is undefined.
     shown_in : {"", "percent", "currency"}
-        Unit in which reports show the values: percent for shares (stored values stay shares), or
-        currency.
+        Unit that readers see. The values of a measure in percent stay shares.
+    task : str
+        Task of the measure, if another task has a measure of the same name. Outside its task, the
+        name is then `TASK/NAME`.
+    total : bool
+        Whether the value is a sum that increases with the number of units. More units do not make
+        its interval narrower.
+    steady : bool
+        Whether equal values in all replicates are normal, as for planned numbers or a single
+        measurement.
     open : bool
-        Whether an option sets the parameter; lists then show the name only.
+        Whether an option determines the parameter, so that lists show the name alone.
     follows : bool
-        Whether the better direction is that of the measure in the parameter.
+        Whether the direction is that of the measure that the parameter names.
     interval : Rule
         Rule of the interval. Default: the rule for a positive smooth measure.
     beside : bool
@@ -262,21 +260,21 @@ class Measure:
 
     @property
     def key(self) -> str:
-        """Name in lists, with the task where two tasks have a measure of the name."""
+        """Name in lists: `TASK/NAME` if several tasks have a measure of this name."""
         return f"{self.task}/{self.name}" if self.task else self.name
 
     @property
     def decides(self) -> bool:
-        """Whether the measure reads decisions, so that a threshold affects it."""
+        """Whether the measure evaluates decisions, so that it depends on a threshold."""
         return not {"decisions", "accepted"}.isdisjoint(self.parts)
 
     def at(self, text: str) -> "Measure":
-        """The measure with another parameter, as in `NAME:PARAMETER`.
+        """Measure with another parameter, as in `NAME:PARAMETER`.
 
         Raises
         ------
         UsageError
-            If the measure has no parameter, or this one is invalid.
+            If the measure has no parameter, or the text is not a valid one.
         """
         if self.parameter is None:
             raise UsageError(
@@ -288,9 +286,8 @@ class Measure:
         return chosen
 
     def argument(self) -> Any:
-        """The parsed parameter, the third argument of the function: the result of `parse`, or
-        `parameter` without `parse`; None for a measure without a parameter. UsageError for an
-        invalid one.
+        """Parameter as the function receives it: the result of `parse`, or the text without
+        `parse`; None if the measure has no parameter. UsageError if the text is not valid.
         """
         if self.parameter is None or self.parse is None:
             return self.parameter
@@ -303,7 +300,7 @@ class Measure:
 
     @property
     def label(self) -> str:
-        """`name`, or `name:parameter`."""
+        """Name with parameter: `name` or `name:parameter`."""
         return self.name if self.parameter is None else f"{self.name}:{self.parameter}"
 
     def __call__(self, totals: Totals, application: Application) -> Values:

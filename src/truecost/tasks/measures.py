@@ -162,17 +162,19 @@ ELSEWHERE = {  # names of measures in other tools
 
 
 def find(text: str, task: str = "") -> Measure:
-    """The measure with a name, `NAME` or `NAME:PARAMETER`.
+    """Find a measure by its name.
 
     Parameters
     ----------
+    text : str
+        `NAME` or `NAME:PARAMETER`.
     task : str
         Task of the measure, if several tasks have a measure of this name.
 
     Returns
     -------
     Measure
-        Measure, with its default parameter if the name has none.
+        Measure with the given parameter. Default: the default parameter of the measure.
 
     Raises
     ------
