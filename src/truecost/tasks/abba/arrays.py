@@ -126,48 +126,48 @@ def collected_items(
     name: str = "deployment",
     **columns: npt.ArrayLike,
 ) -> Deployment:
-    """A deployment from arrays, with the same checks as files.
+    """Make a deployment from arrays, with the same checks as for files.
 
     Parameters
     ----------
     collected_by : array_like of str, shape (N,)
         The model that collected each item: "A" (deployed) or "B" (candidate).
     score_a, score_b : array_like of float, shape (N,), optional
-        Scores of both models; decisions are needed in their place otherwise.
+        Scores of both models, or None if decisions are given.
     accept_a, accept_b : array_like, shape (N,), optional
-        Whether each model accepts an item.
+        Decisions of both models: whether each accepts the item.
     label : array_like, shape (N,), optional
-        1 for a true accept, 0 for a false one, NaN or None for an item without a label.
+        Label: 1 for a true accept, 0 for a false accept, NaN or None for an item without a label.
     machine : array_like of float, shape (N,), optional
-        Probability of label 1 that a machine gives.
+        Probability of label 1, estimated by a machine.
     inclusion : array_like of float, shape (N,), optional
-        Probability with which an item was chosen for a label, in (0, 1]; 1 when left out.
+        Probability with which the item was chosen for a label, in (0, 1]. Default: 1.
     stratum : array_like, shape (N,), optional
-        Stratum in which items were chosen, or are to be chosen, for labels; the cells when left
-        out.
+        Stratum in which items are or were chosen for labels. Default: the cells.
     active_seconds : array_like of float, shape (N,), optional
-        Seconds that a person took for the label, NaN where nobody measured them.
+        Seconds of a person for the label; NaN where the time was not measured.
     unit : array_like, shape (N,), optional
-        User or device, whose items are resampled together.
+        User or device; its items are resampled together.
     ids : array_like, shape (N,), optional
-        Ids of the items; their places when left out.
+        Ids of the items. Default: their positions.
     threshold_a, threshold_b : float, optional
-        Deployed thresholds; the least score that each model collected when left out.
+        Deployed thresholds. Default: the least score that each model collected.
     exposure : (float, float), optional
         Amount of traffic of A and of B in one unit, such as hours.
     units : (int, int), optional
         Number of units of A and of B, including units without an accepted item.
     split : float, optional
-        Share of the units that was meant for A, between 0 and 1.
+        Intended share of the units for A, between 0 and 1.
     users : mapping of str to array_like, or frame of polars or pandas, optional
-        Every unit, including units without an accepted item: columns `unit`, `collected_by` and,
+        All units, including those without an accepted item: columns `unit`, `collected_by` and,
         where it differs, `exposure`.
     mismatch : {"error", "drop"}
-        Handling of items that are rejected offline by the model that collected them.
+        Treatment of items that their own model rejects offline. `error`: refuse the data; `drop`:
+        leave the items out.
     raw_machine : bool
-        Accept any finite numbers as machine scores, to calibrate them.
+        Whether `machine` may be any finite numbers, for a calibration.
     unlabelled : bool
-        Accept neither labels nor machine scores, to select items for labels.
+        Whether labels and machine scores may both be missing, for a selection of items.
     name : str
         Name of the deployment.
     **columns : array_like, shape (N,)

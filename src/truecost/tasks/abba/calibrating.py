@@ -65,12 +65,15 @@ class MachineCalibration:
     calibrators : tuple of Calibrator
         Fitted calibrators: a single one, or one for each fold.
     by_cell : polars.DataFrame
-        A row for each cell. `cell`; `items`; `labels`; `units` with labels. `mean_probability` and
-        `share_positive`: means over the labelled items, each with its inverse inclusion probability
-        as weight. `difference`: `share_positive` minus `mean_probability`, positive where the
-        machine underestimates. `standard_error` of the difference, and `lower` and `upper`, the
-        ends of its 95 % interval. NaN in cells without labels; the last three also with fewer than
-        two units.
+        One row for each cell, NaN for a cell without labels:
+
+        - `cell`, `items`, `labels`, `units` (with labels);
+        - `mean_probability`, `share_positive`: means over the labelled items, each with its inverse
+          inclusion probability as weight;
+        - `difference`: `share_positive` minus `mean_probability`, positive where the machine
+          underestimates;
+        - `standard_error` of the difference; `lower`, `upper`: ends of its 95 % interval; NaN with
+          fewer than two units.
     curve : polars.DataFrame
         201 rows over the range of the labelled scores: `score`, `probability` (the mean of the
         fits) and `isotonic`, a monotone step function of the same labels.
@@ -118,7 +121,7 @@ class MachineCalibration:
         return [calibrator.parameters for calibrator in self.calibrators]
 
     def summary(self) -> dict[str, Any]:
-        """Plain values of all fields but the probabilities and the curve; None if undefined."""
+        """All fields except the probabilities and the curve, as plain values; None if undefined."""
         return {
             "method": self.method,
             "fallbacks": self.fallbacks,
@@ -141,26 +144,26 @@ def calibrate_machine(
     folds: int = 5,
     seed: int = 0,
 ) -> MachineCalibration:
-    """Probability of a true accept from machine scores on any scale.
+    """Estimate the probability of a true accept for each item, from machine scores on any scale.
 
     With `train`, the map from score to probability is fitted to the labelled items of that file.
-    Without, the log is cross-fitted: the units that have labels are dealt into folds, each labelled
-    item gets its probability from the fit to the other folds, and an item without a label the mean
-    over the fits. A label weighs the inverse of its inclusion probability.
+    Without it, the log is cross-fitted: units with labels are dealt into folds; a labelled item
+    gets its probability from the fit to the other folds, any other item the mean over all fits. The
+    weight of a label is the inverse of its inclusion probability.
 
-    An isotonic fit to all labels (pool adjacent violators) is the check: a mean absolute difference
-    above 0.05 raises a warning, if chance does not explain it. Of n labels of a logistic truth, a
-    right fit and the isotonic one differ by more than 0.48 n^(-1/3) in about one of 100 data sets
-    (measured for three truths and 40 to 1,500 labels), which is more than 0.05 up to 884 labels; n
-    is (sum w)^2 / sum w^2.
+    The fit is compared with an isotonic fit to all labels (pool adjacent violators). A mean
+    absolute difference above 0.05 raises a warning, unless chance explains it: for n labels of a
+    logistic truth, a right fit and the isotonic one differ by more than 0.48 n^(-1/3) in about one
+    of 100 data sets (measured for three truths and 40 to 1,500 labels), with n = (sum w)^2 / sum
+    w^2. This is more than 0.05 up to 884 labels.
 
-    The interval of a difference D by cell is D -+ t s, cut to [-1, 1], with t of Student's
-    distribution with one degree of freedom less than units. s^2 is the larger of the variance
-    between units, G / (G - 1) sum over the G units of (sum w (y - p - D))^2 / (sum w)^2, and that
-    of labels drawn from the probabilities, sum w^2 p (1 - p) / (sum w)^2, which protects cells of a
-    few equal labels. The fits are taken as given. A difference raises a warning when its interval
-    at 98.75 % leaves 0 out, which by chance happens to one of four cells in at most 5 % of data
-    sets.
+    The interval of the difference D in a cell is D -+ t s, cut to [-1, 1], with t of Student's
+    distribution with G - 1 degrees of freedom for G units. s^2 is the larger of two variances: that
+    between units, G / (G - 1) sum over units of (sum w (y - p - D))^2 / (sum w)^2, for labels y,
+    probabilities p and weights w; and that of labels drawn from the probabilities, sum w^2 p (1 -
+    p) / (sum w)^2, for cells with a few equal labels. The fits count as fixed. A difference raises
+    a warning when its interval at 98.75 % excludes 0; by chance this happens to one of four cells
+    in at most 5 % of data sets.
 
     Parameters
     ----------

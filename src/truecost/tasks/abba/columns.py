@@ -214,16 +214,16 @@ class LogOptions:
 
     @property
     def thresholds(self) -> tuple[float | None, float | None]:
-        """Of A and of B, as given."""
+        """Threshold of A, and of B; None for one that was not given."""
         return self.threshold_a, self.threshold_b
 
     @property
     def mapped_kinds(self) -> list[str]:
-        """Which of scores and decisions are mapped."""
+        """Kinds of the mapped columns: score, accept, or both."""
         return [kind for kind in KINDS if any(f"{kind}_{arm}" in self.columns for arm in "ab")]
 
     def column(self, key: str, table: Table) -> str | None:
-        """The column mapped to a key, or the column with its name; None if there is neither."""
+        """The column mapped to a key, otherwise the column with its name; None without either."""
         return self.columns.get(key, key if key in table.columns else None)
 
 

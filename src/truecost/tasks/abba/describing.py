@@ -143,12 +143,12 @@ class Plane(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="
 
     @property
     def about(self) -> str:
-        """The scope of the thresholds: collection, deployment and subset, then the estimator."""
+        """Scope of the plane: collection, deployment and subset, then the estimator."""
         whose = filter(None, (self.collection, self.system, self.subset))
         return f"{', '.join(whose)} ({self.estimator})"
 
     def rows(self, rows: Iterable[Row], chosen: Chosen) -> dict[str, Row]:
-        """Of some rows both ratios at the threshold that a rule chose."""
+        """The rows of both ratios at a chosen threshold, by measure."""
         variant = chosen.rule + (",by=upper" if self.by == "upper" else "")
         dims = {k: getattr(self, k) for k in ("system", "estimator", "collection", "subset")}
         about = {k: name for k, name in dims.items() if name}
@@ -223,7 +223,7 @@ class Description(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """The warnings of the checks; several cells where the machine errs are in one sentence."""
+        """Warnings of the checks; cells with wrong machine labels share one sentence."""
         found = [check for check in self.checks if check.state == "warning"]
         names = {check.name for check in found}
         wrong = [cell for cell in self.cells if f"machine {cell.cell}" in names]
@@ -248,14 +248,14 @@ def describe(
     estimates: Sequence[Estimate] = (),
     dims: Mapping[str, str] | None = None,
 ) -> Description:
-    """The description of a deployment, and the findings of its checks.
+    """Describe a deployment, and check it.
 
     Parameters
     ----------
     estimates : sequence of Estimate
         Rows of the deployment; rows of other deployments and of subsets are ignored.
     dims : mapping of str to str, optional
-        `collection`, where there are several.
+        Key `collection`: name of the collection, if there are several.
     """
     about = {**(dims or {}), "system": deployment.name}
     rows = [r for r in estimates if "subset" not in r.dims and about.items() <= r.dims.items()]

@@ -167,12 +167,13 @@ class SimulationTable(PartialTable, frozen=True, kw_only=True):
 
 @dataclass(frozen=True)
 class AbbaScoring:
-    """How a deployment is scored.
+    """Choices for scoring a deployment.
 
     Parameters
     ----------
     estimators : tuple of str
-        `corrected`, `direct`, `pooled`, `ab`, `soft`; those that the log allows when left out.
+        Estimators of the ratios: `corrected`, `direct`, `pooled`, `ab`, `soft`. Default: those that
+        the log allows.
 
     Raises
     ------

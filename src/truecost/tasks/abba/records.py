@@ -45,14 +45,14 @@ CELL_WORDS = {
 
 @dataclass(frozen=True, eq=False)
 class Traffic:
-    """The traffic of the two arms, as far as known.
+    """The traffic of both models, as far as it is known.
 
     Attributes
     ----------
     exposure, units, split
         Parameters as in `collected_items`.
     users : polars.DataFrame, optional
-        Every unit: columns `unit` (text), `arm` (0 for A, 1 for B) and `exposure` (float).
+        All units, with the columns `unit` (text), `arm` (0 for A, 1 for B) and `exposure` (float).
     """
 
     exposure: tuple[float, float] | None = None
@@ -62,7 +62,7 @@ class Traffic:
 
     @property
     def exposures(self) -> tuple[float, float] | None:
-        """Exposure of A and of B: as given, of all users, or their numbers; None when unknown."""
+        """Exposure of A and of B: given, summed over users, or counted; None when unknown."""
         if self.exposure is not None:
             return self.exposure
         if self.users is not None:
@@ -73,16 +73,16 @@ class Traffic:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Deployment(Rows):
-    """The items that two models collected.
+    """The items that two models collected: the deployed model A and the candidate model B.
 
     Attributes
     ----------
     name : str
-        Name of the deployment (of the candidate, say).
+        Name of the deployment, such as that of the candidate.
     ids : ndarray of str, shape (N,)
         Ids of the items, sorted.
     arm : ndarray of uint8, shape (N,)
-        The model that collected the item: 0 for A, 1 for B.
+        Model that collected the item: 0 for A, 1 for B.
     other : ndarray of bool, shape (N,)
         Whether the other model accepts the item offline.
     label, machine, inclusion, score_a, score_b, strata : ndarray, shape (N,)
@@ -129,40 +129,40 @@ class Deployment(Rows):
         return len(self.ids)
 
     def right(self) -> tuple[pl.DataFrame, ...]:
-        """Ids with the models that collected them and their labels; rows have no order."""
+        """The reference: a frame of ids, arms and labels, whose rows have no order."""
         return (pl.DataFrame({"id": self.ids, "arm": self.arm, "label": self.label}),)
 
     def outputs(self) -> tuple[pl.DataFrame, ...]:
-        """Ids, decisions of the other model, and scores, in no particular order."""
+        """The output: a frame of ids, offline decisions and scores, whose rows have no order."""
         scores = {"a": self.score_a, "b": self.score_b, "machine": self.machine}
         known = {name: values for name, values in scores.items() if values is not None}
         return (pl.DataFrame({"id": self.ids, "other": self.other, **known}),)
 
     @property
     def summary(self) -> str:
-        """The content in a few words."""
+        """Numbers of items and labels, in words."""
         labels = counted(int(self.labelled.sum()), "label")
         machine = "" if self.machine is None else ", machine scores"
         return f"{counted(len(self), 'collected item')}, {labels}{machine}"
 
     @cached_property
     def labelled(self) -> npt.NDArray[np.bool_]:
-        """Which items have a human label."""
+        """Whether each item has a human label."""
         return ~np.isnan(self.label)
 
     @cached_property
     def cell(self) -> npt.NDArray[np.uint8]:
-        """Cell of each item, its place in `CELLS`."""
+        """Cell of each item, as an index into `CELLS`."""
         return (2 * self.arm + ~self.other).astype(np.uint8)
 
     @cached_property
     def stratum_codes(self) -> tuple[Array, Array]:
-        """Names of the strata, sorted, or the cells; and the stratum of each item."""
+        """Sorted names of the strata, and the stratum of each item; the cells without strata."""
         return (np.array(CELLS), self.cell) if self.strata is None else encode(self.strata)
 
     @cached_property
     def unit_codes(self) -> tuple[Array, npt.NDArray[np.int32]]:
-        """Sorted units as text, and the unit of each item; the items themselves without units."""
+        """Sorted names of the units, and the unit of each item; the items without units."""
         if not self.units:
             return self.ids, np.arange(len(self), dtype=np.int32)
         [(column,)] = self.units.values()
@@ -190,7 +190,7 @@ class Deployment(Rows):
 
     @cached_property
     def effective_labels(self) -> Floats:
-        """Labels of each cell, counted less where they weigh unequally: (sum w)^2 / sum w^2."""
+        """Effective number of labels in each cell, (sum w)^2 / sum w^2 with their weights w."""
         known, weights = self.labelled, self.label_weights
         sums = np.bincount(self.cell[known], weights[known], minlength=4)
         squares = np.bincount(self.cell[known], weights[known] ** 2, minlength=4)
@@ -207,10 +207,7 @@ class Deployment(Rows):
         return np.bincount(self.cell[self.labelled], minlength=4)
 
     def at_threshold(self, threshold: float) -> "Deployment":
-        """The deployment as collected with this threshold of B, at or above its own.
-
-        The labels weigh what they weigh here.
-        """
+        """The deployment as collected with a higher threshold of B; labels keep their weights."""
         assert self.score_b is not None
         reaches, by_a = self.score_b >= threshold, self.arm == 0
         found = replace(
@@ -219,7 +216,7 @@ class Deployment(Rows):
         return replace(found, traffic=self.traffic, threshold_b=threshold)
 
     def take(self, rows: Array) -> "Deployment":
-        """The items at these rows (indices or a mask), as of a subset: its traffic is unknown."""
+        """The items at the given rows (indices or a mask), as a subset; its traffic is unknown."""
         if rows.dtype == bool:
             rows = np.flatnonzero(rows)
         columns = {name: getattr(self, name) for name in BY_ITEM}

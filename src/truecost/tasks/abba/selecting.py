@@ -40,25 +40,30 @@ FEW_LABELS = 5  # of a cell: with fewer, intervals rest on an approximation
 
 @dataclass(frozen=True, eq=False)
 class Selection:
-    """Items to label.
+    """The items that were chosen for labels.
 
     Attributes
     ----------
     items : polars.DataFrame
-        Every item in the order of its ids: `id`, `cell`, `stratum` where the log has strata,
-        `state` (`chosen`, `labelled` already, or `left`) and `inclusion_probability`, which is that
-        of having been chosen now or earlier.
+        One row for each item, in the order of its ids:
+
+        - `id`, `cell`, `stratum` (where the log has strata);
+        - `state`: `chosen`, `labelled` (already), or `left`;
+        - `inclusion_probability`: probability of being chosen now or earlier.
     table : polars.DataFrame
-        Every stratum: `stratum`; `size`; `labelled`, its earlier labels; `rate`, the assumed share
-        of false accepts, and `source`, its origin; `standard_deviation` of a label; `gradient`, the
-        weight of a label in the target; `wanted`, the ideal number of old and new labels,
-        proportional to size x standard deviation x gradient; `chosen`, new labels; `probability`,
-        the mean inclusion probability of its items.
+        One row for each stratum:
+
+        - `stratum`, `size`; `labelled`: number of earlier labels;
+        - `rate`: assumed share of false accepts; `source`: its origin;
+        - `standard_deviation` of a label; `gradient`: weight of a label in the target;
+        - `wanted`: ideal number of old and new labels, proportional to size x standard deviation x
+          gradient;
+        - `chosen`: number of new labels; `probability`: mean inclusion probability of its items.
     expected : polars.DataFrame
-        Every `measure`: standard error of log `rrecall`, of log `rfpr` and of the share `fpr` of
-        false accepts among all items; `before` these labels, `after` them, with as many labels
-        `proportional` to the sizes of the strata, and with `all` items labelled. NaN where
-        undefined.
+        One row for each `measure`: log `rrecall`, log `rfpr`, and `fpr`, the share of false accepts
+        among all items. Standard errors: `before` and `after` these labels; `proportional`, with as
+        many labels in proportion to the sizes of the strata; `all`, with all items labelled. NaN
+        where undefined.
     signature : str
         Choices, separated by bars.
     problems : tuple of str
@@ -73,19 +78,19 @@ class Selection:
 
     @cached_property
     def rows(self) -> pl.DataFrame:
-        """The items to label: the columns of `items` but `state`."""
+        """The items to label: the columns of `items` except `state`."""
         return self._in_state("chosen")
 
     @cached_property
     def relabelled(self) -> pl.DataFrame:
-        """The items that have a label already, with the inclusion probability they have now."""
+        """The items with a label already, with their present inclusion probability."""
         return self._in_state("labelled")
 
     def _in_state(self, state: str) -> pl.DataFrame:
         return self.items.filter(pl.col("state") == state).drop("state")
 
     def summary(self) -> dict[str, Any]:
-        """The allocation as plain values."""
+        """The allocation, as plain values."""
         return {
             "signature": self.signature,
             "strata": self.table.fill_nan(None).to_dicts(),
@@ -104,18 +109,18 @@ def select(
     seed: int = 0,
     rates: Mapping[str, float] | None = None,
 ) -> Selection:
-    """Choose the items whose labels make the target surest (Neyman allocation).
+    """Choose the items whose labels give the target the least variance (Neyman allocation).
 
-    The labels of a stratum, earlier ones included, are in proportion to its size times the standard
-    deviation of an item's part in the target (`strata.precision`), within what is there. Each
-    stratum then gives a simple random sample of its items without a label. A larger budget keeps
-    the items of a smaller one as far as their strata get no fewer labels.
+    The number of labels of a stratum, earlier ones included, is proportional to its size times the
+    standard deviation of the contribution of an item to the target (`strata.precision`), limited by
+    its number of items. Each stratum gives a simple random sample of its items without a label. A
+    larger budget includes the items of a smaller one, unless a stratum gets fewer labels.
 
-    Without inclusion probabilities in the log, or where those of a stratum are all the same as far
-    as they are known, earlier labels count as a simple random sample of their stratum, and every
-    item of it now has the probability labels/size. With others, an item that had the probability a,
-    and is chosen now with the probability b unless it has a label, has 1 - (1-a)(1-b); nearly so,
-    for b follows from how many labels a stratum happens to have.
+    If the log has no inclusion probabilities, or equal ones in a stratum, earlier labels count as a
+    simple random sample of their stratum; each of its items now has the probability labels / size.
+    With other probabilities, an item with the earlier probability a, chosen now with the
+    probability b unless it has a label, has 1 - (1 - a)(1 - b), approximately: b depends on the
+    number of labels in the stratum.
 
     Parameters
     ----------

@@ -84,7 +84,7 @@ class Simulation:
     remarks: tuple[str, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON-ready builtins."""
+        """The simulation as builtins for JSON."""
         found = asdict(self)
         return {"simulation": found.pop("name"), **found}
 
@@ -105,11 +105,12 @@ def simulate(
     ----------
     name : {"table1", "table2", "correction"}
     datasets : int, optional
-        default 2,000 for Table 1, 200 for the others.
+        Number of data sets. Default: 2,000 for `table1`, 200 for the others.
     replicates : int
         Number of bootstrap replicates in each data set.
     progress : callable, optional
-        Told what is simulated, the data sets done and all of them.
+        Function that is called with a text about the simulation, the number of finished data sets
+        and of all.
 
     Raises
     ------

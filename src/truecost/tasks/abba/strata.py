@@ -23,9 +23,9 @@ APART = 1e-9  # an overall rate further from that of the strata contradicts them
 
 
 def neyman(weights: npt.ArrayLike, rates: npt.ArrayLike) -> Floats:
-    """Shares of a budget that estimate the overall rate best: w sqrt(p (1-p)), made to sum to one.
+    """Shares of a budget that estimate the overall rate best: proportional to w sqrt(p (1 - p)).
 
-    Petegrosso et al. 2022, Eq. 14.
+    w are `weights`, p are `rates`; the shares sum to 1. Petegrosso et al. 2022, Eq. 14.
 
     Parameters
     ----------

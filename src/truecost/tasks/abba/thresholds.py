@@ -54,18 +54,20 @@ GRID = 200  # thresholds, unless a grid is given
 
 @dataclass(frozen=True)
 class Choice:
-    """The request for thresholds.
+    """A request for thresholds of the candidate model B.
 
     Parameters
     ----------
     max_rfpr, min_rrecall : float, optional
-        Highest rRecall with rFPR at most this; lowest rFPR with rRecall at least this. The first at
-        1 when both are left out.
+        Limits, each of which is a rule. `max_rfpr`: highest ratio of recalls (rRecall) with a ratio
+        of false-positive rates (rFPR) of at most this limit. `min_rrecall`: lowest rFPR with an
+        rRecall of at least this limit. Default: max_rfpr = 1, if both are None.
     by : {"point", "upper"}
-        Limits hold for the value, or for the bound of its interval, which in a replicate keeps the
-        distance, as a factor, that it has from the value in the data.
+        Quantity that meets the limit. `point`: the value. `upper`: the bound of its interval; in
+        each replicate the bound is the replicate times the ratio of bound and value in the data.
     grid : int or tuple of float
-        Number of quantiles of the scores that B accepts, or the thresholds themselves.
+        Number of thresholds, which are quantiles of the scores that B accepts; or the thresholds
+        themselves.
     test_set : Table, optional
         Labelled trials with the scores of both models, for ratios in addition to those of AB/BA.
 
@@ -91,7 +93,7 @@ class Choice:
 
     @property
     def rules(self) -> tuple[Rule, ...]:
-        """The rules that were asked for."""
+        """The requested rules."""
         highest = () if self.max_rfpr is None else (Rule("max-rfpr", self.max_rfpr),)
         lowest = () if self.min_rrecall is None else (Rule("min-rrecall", self.min_rrecall),)
         return (*highest, *lowest) or (Rule("max-rfpr", 1.0),)
