@@ -128,9 +128,8 @@ def select(
         Number of new labels, at least 1.
     target : {"rfpr", "rrecall", "both", "fpr"}
         Quantity whose variance is minimised. `rfpr`, `rrecall`: logarithm of the ratio of
-        false-positive rates, or of recalls, by the direct estimator. `both`: sum of both variances,
-        each divided by its least possible value. `fpr`: share of false accepts among all collected
-        items.
+        false-positive rates, or of recalls (direct estimator). `both`: sum of both variances, each
+        over its least possible value. `fpr`: share of false accepts among all collected items.
     floor : int
         Least number of labels in each stratum, earlier ones included; all items of a smaller
         stratum. A budget that is too small lowers it evenly.
