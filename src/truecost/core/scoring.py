@@ -25,41 +25,41 @@ Chosen = TypeVar("Chosen")
 
 @dataclass(frozen=True)
 class Scoring:
-    """The choice of measures, application, intervals and subsets of a scoring.
+    """Choices of a scoring: application, measures, intervals and subsets.
 
     Parameters
     ----------
     application : Application
-        Costs and priors. Default: 0/1 costs, and the shares of the classes in the data.
+        Costs and priors. Default: 0/1 costs, priors from the data.
     measures : tuple of str
-        Measures, as `NAME` or `NAME:PARAMETER`. Default: those that suit the score type.
+        Measures, each as `NAME` or `NAME:PARAMETER`. Default: those of the score type.
     plan : Plan
-        Plan by which units are resampled.
-    level, method, icc : float, str, float
-        Level of the intervals; method of the intervals, "auto", "percentile" or "bca"; correlation
-        between the trials of a unit that is assumed where the data do not show it (see
-        `truecost.estimate`).
+        Plan of the resampling.
+    level : float
+        Level of the intervals, between 0 and 1.
+    method : {"auto", "percentile", "bca"}
+        Method of the intervals (see `truecost.estimate`).
+    icc : float
+        Correlation between trials of a unit that `auto` assumes if the data cannot show it.
     subsets : tuple of str or (str, str)
-        Subsets to score: a column, each level of which is a subset; `COLUMN vs LEVEL`, for each
-        other level together with LEVEL; or a condition such as `snr < 10`. A pair is a name and one
-        of these.
-    jobs : int, optional
-        Number of threads. Default: all cores. The result does not depend on it.
-    choices : object, optional
-        Further choices of a task: `TrialsScoring`, `TermsScoring`, `StreamScoring`,
-        `LifelongScoring` or `AbbaScoring`. Default: those of the task.
-    progress : callable, optional
-        Function that is called from time to time with a text about the scored part, the number of
-        finished replicates and of all replicates.
-    also : tuple of str
-        Further measures, reported after the others.
-    directions : mapping of str to {"higher", "lower"}
-        Better direction of each column of `mean:COLUMN`; the key "" stands for all other columns.
+        Subsets to score in addition to the whole data.
+
+        - `COLUMN`: one subset for each value of the column.
+        - `COLUMN vs VALUE`: for each other value, its trials together with those of VALUE.
+        - A condition, such as `snr < 10`.
+        - A pair: the name of the subset, and one of the above.
+    jobs : int, optional Number of threads; it does not change the result. Default: all cores.
+    choices : object, optional Choices of the task: `TrialsScoring`, `TermsScoring`,
+    `StreamScoring`, `LifelongScoring` or `AbbaScoring`. Default: the defaults of this class.
+    progress : callable, optional Function that is called from time to time with the name of the
+    current step and the numbers of replicates computed so far and in total. also : tuple of str
+    Further measures, reported after `measures`. directions : mapping of str to {"higher", "lower"}
+    Direction of better values for `mean:COLUMN`, by column. The key "" is for all other columns.
 
     Raises
     ------
     UsageError
-        When a number is out of range, or a text is given instead of a list of names.
+        If a number is out of range, or a text is given instead of a list of names.
     """
 
     application: Application = field(default_factory=Application)
@@ -85,7 +85,7 @@ class Scoring:
             raise UsageError(f"icc is {self.icc:g}: it must lie between 0 and 1, such as 0.1")
 
     def chosen(self, kind: type[Chosen]) -> Chosen:
-        """The choices of a task, of the class that holds them; its defaults where none were made.
+        """Choices of a task, as an object of the class `kind`. Default: the defaults of the class.
         UsageError if the choices belong to another task.
         """
         if self.choices is None:
@@ -94,7 +94,7 @@ class Scoring:
         return cast("Chosen", self.choices)
 
     def refuse_bca_of_samples(self) -> None:
-        """Refuse BCa intervals, where trials or items are weighted samples: UsageError."""
+        """Raise UsageError for BCa intervals of weighted samples of trials or items."""
         if self.method == "bca":
             raise UsageError(
                 "bca intervals are not defined for weighted samples (inverse inclusion "
