@@ -232,7 +232,9 @@ class Picture:
 
     @cached_property
     def numbers(self) -> Table | None:
-        """Its table; where it has none, what a pointer reads: a row a dot, a cell, a curve."""
+        """The table of the picture; without one, the texts for a pointer: a row for each dot, cell
+        or curve.
+        """
         read = [m for m in self.marks if m.kind in READ and m.label]
         if self.table is not None or not read:
             return self.table

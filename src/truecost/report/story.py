@@ -48,7 +48,7 @@ class Naive:
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:
-    """How the worst items are shown.
+    """The presentation of the worst items.
 
     `parts`: what they are the worst by: parts of measures, the first that there is. `text`: how to
     read their lines. `columns`: whether the words of their lines stand in columns; else each line
@@ -364,5 +364,5 @@ def _estimator(row: Row) -> str:
 
 
 def _case(row: Row) -> tuple[str, ...]:
-    """What has an estimator of its own: a measure of a system in a part."""
+    """The key of an estimator: a measure of a system in a part."""
     return (row.label, row.dims["system"], *(row.dims.get(name, "") for name in PARTS))

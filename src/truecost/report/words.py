@@ -193,7 +193,7 @@ def _errors(row: Row) -> str:
 
 
 def searched_of(row: Row) -> str:
-    """How much was searched: `28 queries with targets in 3:19:03 of audio`."""
+    """The amount that was searched: `28 queries with targets in 3:19:03 of audio`."""
     queries = counted(row.counts["queries"], "query")
     return f"{queries} with targets in {clock(row.counts['seconds'])} of audio"
 

@@ -340,7 +340,7 @@ def _held_against_isotonic(
 
 
 def _shared_with(log: Deployment, train: Deployment) -> list[str]:
-    """What stands in both, which the calibration has seen."""
+    """Items that occur in both, which the calibration has seen."""
     pairs = [("of the items", log.ids, train.ids)]
     if log.units and train.units:
         pairs.append(("of the units", units_of_items(log), units_of_items(train)))

@@ -78,7 +78,7 @@ def corrected(sums: Sums, lean: Lean | None = None) -> tuple[Array, Array]:
 
 
 def clipped(sums: Sums) -> Array:
-    """How many cells have a corrected total outside 0 to their number of items."""
+    """Number of cells with a corrected total outside 0 to their number of items."""
     n, total = sums("collected", "items"), _unclipped(sums, None)
     beyond = np.abs(total - np.clip(total, 0.0, n)) > CORRECTION * n
     return np.asarray(beyond.sum(axis=(-2, -1)))

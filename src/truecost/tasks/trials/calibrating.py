@@ -346,7 +346,7 @@ def calibrate(
 
 
 def _empirical(application: Application) -> str:
-    """What is said of priors that each fit takes from its trials; unequal costs move them."""
+    """A note on priors that each fit takes from its trials; unequal costs change them."""
     if not application.plain_detection:
         return "empirical"
     ratio = application.cost_miss / application.cost_fa

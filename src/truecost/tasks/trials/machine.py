@@ -64,7 +64,7 @@ class Machine:
     judged: Mask | None = None
 
     def take(self, rows: Any) -> "Machine":
-        """The same of some rows."""
+        """The machine labels of some rows."""
         shares, judged = self.shares, self.judged
         return replace(
             self,
@@ -353,7 +353,7 @@ def with_labels(
 
 
 def remarks_on(rows: Sequence[Estimate], trials: int) -> list[str]:
-    """How many labels more would halve the interval of each row."""
+    """A remark for each row: the number of further labels that would halve the interval."""
     said = []
     for row in rows:
         if "labelled" not in row.counts or "crossed" in row.flags:
