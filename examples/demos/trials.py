@@ -1,19 +1,9 @@
-<<<<<<< HEAD
-"""Files of `truecost demo classes`, `numbers`, `annotators` and `spoofing`, a folder for each.
-=======
 """Files of `truecost demo classes` and `spoofing`, in folders of these names.
->>>>>>> main
 
     python examples/demos/trials.py src/truecost/data/demo
 
 A classifier of handwritten digits (scikit-learn's), trained on the first 900 images: its
-<<<<<<< HEAD
-posteriors of the other 897. All others are simulated: two systems that estimate the age of 60
-speakers, labels of five annotators for the emotions of 300 clips, and scores of speaker
-verification under attack.
-=======
 posteriors of the other 897. The scores of speaker verification under attack are simulated.
->>>>>>> main
 """
 
 import sys
@@ -37,39 +27,6 @@ def classes(folder: Path, first: int = 900) -> None:
     (folder / "digits.csv").write_text("\n".join([f"image,label,{names}", *lines, ""]))
 
 
-<<<<<<< HEAD
-def numbers(folder: Path) -> None:
-    """The true age and two estimates of it, whose errors a speaker's clips share in part."""
-    rng = np.random.default_rng(0)
-    speaker = np.repeat(np.arange(60), 5)
-    age = rng.integers(18, 80, 60)[speaker]
-    for name, spread in (("old", 12), ("new", 8)):
-        guess = age + rng.normal(0, 6, 60)[speaker] + rng.normal(0, spread, 300)
-        columns = {
-            "clip": np.arange(300),
-            "speaker": speaker,
-            "label": age,
-            "score": guess.round(1),
-        }
-        pl.DataFrame(columns).write_csv(folder / f"{name}.csv")
-
-
-def annotators(folder: Path) -> None:
-    """Labels of five people, some of them missing, and the decisions of a recogniser."""
-    rng = np.random.default_rng(0)
-    emotions = np.array(["angry", "happy", "neutral", "sad"])
-    mood = rng.dirichlet([0.4, 0.5, 1.0, 0.4], 300)  # how the clips sound
-    heard = np.array([rng.choice(emotions, 5, p=p) for p in mood])
-    heard[rng.random(heard.shape) < 0.2] = ""
-    heard[:, 0] = [rng.choice(emotions, p=p) for p in mood]
-    said = emotions[(mood + rng.normal(0, 0.3, mood.shape)).argmax(axis=1)]
-    columns = {"clip": np.arange(300), "speaker": np.arange(300) // 10, "said": said}
-    columns |= {name: heard[:, k] for k, name in enumerate(("ann", "bob", "cem", "dee", "eva"))}
-    pl.DataFrame(columns).write_csv(folder / "emotions.csv")
-
-
-=======
->>>>>>> main
 def spoofing(folder: Path) -> None:
     """One score for impostors and attacks; and a countermeasure before a verification system."""
     rng = np.random.default_rng(0)
