@@ -406,7 +406,7 @@ def test_streams_that_cost_most_come_first():
 
 def test_the_table_of_streams_has_both_phases():
     table = pictures.streams_forest([of_streams({"a": 0.3, "b": 0.5})]).numbers
-    assert table.header == ("name", "imlm", "before", "targets / items")
+    assert table.header == ("stream", "imlm", "before", "targets / items")
     assert table.rows[0] == ("b", "0.500 [0.450, 0.550]", "0.600", "84.75 / 1543")
     several = pictures.streams_forest([of_streams({"a": 0.3}), of_streams({"a": 0.2}, "other")])
     assert [row[1] for row in several.numbers.rows] == ["mine", "other"]

@@ -1,4 +1,4 @@
-"""`truecost` and `python -m truecost`: from the first import on, an end shows no traceback."""
+"""`truecost` and `python -m truecost`: no traceback is shown, from the first import on."""
 
 import signal
 import sys

@@ -1,7 +1,7 @@
 """Advice: every pitfall and recommendation of Ferrer et al. 2024 as a rule, each with a page.
 
-The rules stand in `data/advice.toml`. Findings of `truecost protocol`, problems of a result, flags
-and measures name the rule that they belong to. `truecost list advice` lists them.
+The rules are in `data/advice.toml`. Findings of `truecost protocol`, problems of a result, flags
+and measures have the id of their rule. `truecost list advice` lists them.
 """
 
 import tomllib
@@ -21,7 +21,7 @@ class Rule:
 
     @property
     def page(self) -> str:
-        """The page that explains it, from the root of the repository."""
+        """The page that explains the rule, from the root of the repository."""
         return f"docs/advice/{self.id}.md"
 
     def to_dict(self) -> dict[str, str]:

@@ -1,8 +1,7 @@
-"""Arguments of the verbs in Python: what each may be.
+"""Arguments of the verbs in Python, and their allowed values.
 
-A text names a column or a file, an array holds values, a tuple of texts names several columns.
-Tables in memory are held under paths that no file has, where the reader of a study finds them:
-nothing is written.
+A text names a column or a file, an array contains values, a tuple of texts names several columns. A
+table in memory gets a path that no file has, under which the reader of a study finds it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -38,8 +37,7 @@ class MemoryTables:
     Attributes
     ----------
     ids : str
-        Column by which the task joins rows; empty where it joins none. A table without this column
-        gets the row numbers from 1 as ids.
+        Column by which the task joins rows, or empty. A table without it gets row numbers from 1.
     mapped : str
         Column that the caller named as the ids, in place of `ids`.
     """
@@ -68,7 +66,9 @@ class MemoryTables:
         return path
 
     def _identified(self, table: Table) -> Table:
-        """A table of a task that joins by ids: rows correspond by position where it has none."""
+        """A table for a task that joins by ids; rows correspond by position where the table has no
+        ids.
+        """
         if self.mapped or self.ids in table.columns:
             return replace(table, ordered=False)
         ids = pl.Series(self.ids, range(1, len(table) + 1)).cast(pl.String)
@@ -96,20 +96,20 @@ class Request:
 
 @dataclass(frozen=True)
 class _Columns:
-    """What keys of the map were given: names of columns, and values.
+    """The arguments for keys of the map: names of columns, and values.
 
     Attributes
     ----------
     map : dict of str to str
-        Columns by key.
+        Column names by key.
     values : dict of str to array_like
-        Values for all systems by column.
+        Values of all systems, by column.
     beside : dict of str to array_like
-        The same for the reference, which says what items share.
+        Values of the reference, by column, for units and subsets of items.
     scores : dict of str to array_like
         Scores by system.
     parameters : dict of str to str
-        What the caller calls each column.
+        Argument names by column, for messages.
     leads : bool
         Whether the task has a reference.
     """
@@ -123,7 +123,7 @@ class _Columns:
     parameters: dict[str, str] = field(default_factory=dict)
 
     def take(self, key: str, given: Any, parameter: str) -> None:
-        """Take what a key was given: a column, several in a tuple, or values."""
+        """Store the argument for a key: a column, several in a tuple, or values."""
         several = isinstance(given, tuple) and bool(given)
         if key in self.map or (key == "score" and self.scores):
             raise UsageError(f"{key} is given twice: by its own name, by another one, or in map")
@@ -148,7 +148,7 @@ class _Columns:
             self.parameters[column] = parameter
 
     def refuse_lengths(self, values: Mapping[str, Any], system: str = "") -> None:
-        """Refuse arrays that are the whole data of a system and have several lengths."""
+        """Refuse arrays of different lengths that are the whole data of a system."""
         called = self.parameters | {"score": f"scores[{system!r}]"} if system else self.parameters
         sizes = {called.get(c, c): len(v) for c, v in values.items() if np.ndim(v) > 0}
         if len({*sizes.values()}) > 1:
@@ -157,7 +157,7 @@ class _Columns:
 
 
 def _called(key: str, given: Any, taken: Mapping[str, Any]) -> str:
-    """The name of a series, as factors are called, or else the key."""
+    """The name of a series, which becomes that of the factor; otherwise the key."""
     own = getattr(given, "name", None)
     series = isinstance(own, str) and own and hasattr(given, "to_numpy")
     return str(own) if series and own not in taken else key
@@ -178,7 +178,7 @@ def asked_of(
     known : sequence of Declared
         Options of the verb.
     arguments : mapping of str to object
-        Values by argument name; None for an argument that was not given.
+        Values by name; None for an argument that was not given.
     others : sequence of str
         Names of further arguments, for the error message.
     """
@@ -229,12 +229,12 @@ def names_of(known: Sequence[Declared]) -> dict[str, Declared]:
 
 
 def texts_of(name: str, given: Any) -> tuple[str, ...]:
-    """Texts of an argument; a single one is one name: UsageError for anything else."""
+    """Texts of an argument; a single text is one name. UsageError for any other value."""
     return () if given is None else names_in(name, given)
 
 
 def _unknown(verb: str, face: Face, key: str, names: set[str]) -> str:
-    """That there is no such argument, and which are nearest."""
+    """A message: there is no such argument, with the nearest ones."""
     nearest = get_close_matches(key.casefold(), sorted(names), n=5, cutoff=0.5)[1:]
     others = f"; others like it are {', '.join(nearest)}" if nearest else ""
     said = f"{verb} has no argument {key!r}{near(key, names, 0.5)}{others}"
@@ -244,7 +244,9 @@ def _unknown(verb: str, face: Face, key: str, names: set[str]) -> str:
 def _systems(
     data: Any, columns: _Columns, held: MemoryTables, how: Mapping[str, bool]
 ) -> dict[str, str]:
-    """The files of the systems by their names, told `how`; those in memory are held."""
+    """The files of the systems by name; tables in memory are held. `how`: options of
+    `name_systems`.
+    """
     from truecost.study.paths import name_systems
 
     if isinstance(data, Mapping) and data and all(map(_is_file, data.values())):
@@ -282,14 +284,14 @@ def _systems(
 
 
 def _kind_of_data(data: Any) -> str:
-    """What was given in place of data."""
+    """A description of an object that is not data."""
     first = next(iter(data), None) if isinstance(data, list | tuple) else None
     shown = shown_as(data if first is None else first)
     return shown if first is None else f"a {type(data).__name__} whose first element is {shown}"
 
 
 def is_path(given: Any) -> bool:
-    """Whether something is the path of a file."""
+    """Whether an object is the path of a file."""
     return isinstance(given, str | Path)
 
 
@@ -298,7 +300,7 @@ def _are_paths(data: Any) -> bool:
 
 
 def _place(name: str, of: Any, values: Mapping[str, Any], held: MemoryTables) -> str:
-    """The path of a system: that of its file, or that under which its table is held."""
+    """The path of a system: that of its file, or the one that stands for its table."""
     if not is_path(of):
         return held.add(name, of, values)
     if values:
@@ -309,7 +311,7 @@ def _place(name: str, of: Any, values: Mapping[str, Any], held: MemoryTables) ->
 
 
 def _references(given: Any, values: Mapping[str, Any], held: MemoryTables) -> tuple[str, ...]:
-    """The files of references; the first one in memory has the values that are told beside."""
+    """The files of references; the first one in memory gets the values of further arguments."""
     found = () if given is None else _files(given, "reference", held)
     if values and (not found or found[0] not in held.tables):
         raise UsageError(
@@ -321,7 +323,7 @@ def _references(given: Any, values: Mapping[str, Any], held: MemoryTables) -> tu
 
 
 def value_of(option: Declared, given: Any, held: MemoryTables) -> Any:
-    """The value of an option as its table has it."""
+    """The value of an option in the form of its table."""
     known = option.option
     if known.file and option.table != "systems":
         given = _named(given, option) if callable(known.file) else given
@@ -340,7 +342,7 @@ def value_of(option: Declared, given: Any, held: MemoryTables) -> Any:
 
 
 def _named(given: Any, option: Declared) -> Any:
-    """What may be words or files, each text read as that of a flag is: UsageError of neither."""
+    """Words or files of an option, each text read like that of a flag; other values unchanged."""
     read = option.option.read
     texts = [given] if isinstance(given, str) else given
     if read is None or not isinstance(texts, list | tuple):
@@ -350,7 +352,7 @@ def _named(given: Any, option: Declared) -> Any:
 
 
 def _misfit(option: Declared, given: Any) -> str:
-    """What an option is that it cannot be, and what to give."""
+    """A message about an invalid value of an option, with what to give."""
     if not option.choices:
         known = KINDS.get(option.kind, "")
         said = f"{option.flag} is {shown_as(given)}"
@@ -374,7 +376,7 @@ def _plain(given: Any) -> Any:
 
 
 def _files(given: Any, name: str, held: MemoryTables, *, sided: bool = False) -> tuple[str, ...]:
-    """Paths of files, and of tables that are held in their place."""
+    """Paths of files, and of held tables."""
     if is_path(given):
         return (str(given),)
     if isinstance(given, Mapping) and sided and all(map(_is_file, given.values())):
@@ -392,7 +394,7 @@ def _is_file(given: Any) -> bool:
 
 
 def _listed(given: Any, name: str, held: MemoryTables) -> str:
-    """The file of a list of ids, which may be an array."""
+    """The file of a list of ids, which may be an array in memory."""
     if is_path(given) or is_frame(given) or isinstance(given, Mapping):
         return _files(given, name, held)[0]
     return held.add(name, {"id": given})

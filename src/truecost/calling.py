@@ -1,4 +1,4 @@
-"""From the arguments of a verb in Python to its outcome: `arguments` reads what was given, `verbs`
+"""From the arguments of a verb in Python to its outcome: `arguments` reads the arguments, `verbs`
 makes the study.
 """
 

@@ -1,7 +1,7 @@
 """The verbs as functions of Python: `score`, `compare`, `plan`, `validate`, `leaderboard`, `run`.
 
-They take what `truecost TASK VERB` takes, and data in memory beside paths. `calling` makes a study
-of it, and the road from there is that of the command line.
+They have the options of `truecost TASK VERB`, and accept data in memory beside paths. `calling`
+makes a study of the arguments, which is then run as on the command line.
 """
 
 from collections.abc import Mapping

@@ -8,8 +8,8 @@ TruecostError
 The library raises; only the command line turns an exception into an exit code. Undefined values
 are NaN, never an exception in the middle of a report.
 
-Messages are written with the flags of the command line, `--llr-base`; the caller reads them in the
-words of the door that it came in by: arguments, keys of a study, or flags.
+Messages are written with the flags of the command line, `--llr-base`. The user reads them with the
+names of the interface (`door`) in use: arguments, keys of a study, or flags.
 """
 
 import importlib
@@ -53,7 +53,7 @@ class TruecostError(Exception):
 
 @contextmanager
 def phrased(door: Door) -> Iterator[None]:
-    """Say errors in the words of a door; `str` leaves them as they are written."""
+    """A context in which errors have the words of a door; `str` leaves them unchanged."""
     token = DOOR.set(door)
     try:
         yield
@@ -81,7 +81,7 @@ class Terminated(KeyboardInterrupt):
 
 
 def terminate(*_: object) -> NoReturn:
-    """End what is being done, as a handler of signals."""
+    """End the process in order, as a signal handler."""
     raise Terminated
 
 
@@ -97,8 +97,8 @@ if hasattr(os, "register_at_fork"):
 
 
 def refuse_forked() -> None:
-    """Refuse to work where the threads of polars were not copied, and would be waited for without
-    end: UsageError in a process that was forked after the package was used.
+    """Refuse to work in a process that was forked after the package was used: UsageError. The
+    threads of polars are not copied, and the process would wait for them without end.
     """
     if _forked:
         raise UsageError(
@@ -131,19 +131,21 @@ def visible(text: str, keep: str = "") -> str:
 
 
 def message(text: str) -> str:
-    """A message for a terminal: its lines and tabs stay, a word without end loses its middle."""
+    """A message for a terminal: lines and tabs stay, an overlong word loses its middle."""
     return UNBROKEN.sub(lambda found: _short(found[0]), visible(text, keep="\n\t"))
 
 
 def near(word: object, known: Iterable[object], cutoff: float = 0.6) -> str:
-    """`(did you mean ...?)` behind a word, where a known one is close in any case; else empty."""
+    """`(did you mean ...?)` after a word that is close to a known one, in any case; otherwise
+    empty.
+    """
     names = {name.casefold(): name for name in map(str, known)}
     close = get_close_matches(str(word).casefold(), names, n=1, cutoff=cutoff)
     return f" (did you mean {names[close[0]]!r}?)" if close else ""
 
 
 def refuse_text(**given: object) -> None:
-    """Refuse a single text in place of names, which Python would take letter by letter: UsageError.
+    """Refuse a single text in place of names, which Python would read letter by letter: UsageError.
 
     Parameters
     ----------
@@ -156,7 +158,7 @@ def refuse_text(**given: object) -> None:
 
 
 def first_five(items: Iterable[object], most: int = 5) -> str:
-    """Up to five examples for a message, or `most`, the rest as an ellipsis."""
+    """Up to `most` examples for a message, and an ellipsis for the rest."""
     shown: list[str] = []
     for item in items:
         if len(shown) == most:
@@ -167,19 +169,19 @@ def first_five(items: Iterable[object], most: int = 5) -> str:
 
 
 def the_columns(names: Iterable[object]) -> str:
-    """The columns that there are, the first of many, for messages."""
+    """The existing columns, the first of many, for messages."""
     return f"the columns are {first_five(names, 30) or 'none'}"
 
 
 def of_windows(paths: Iterable[str]) -> str:
-    """A hint for files that do not exist: empty, or how paths are written on this system."""
+    """A hint for missing files whose paths have the form of another system; otherwise empty."""
     if os.sep == "/" and any("\\" in path for path in paths):
         return "; \\ parts folders on Windows only: write / in the table"
     return ""
 
 
 def _short(text: str) -> str:
-    """A text that may be an id of a file: very long ones lose their middle."""
+    """A text such as an id from a file, without its middle if it is very long."""
     return text if len(text) <= LONGEST else f"{text[: LONGEST // 2]}...{text[-LONGEST // 2 :]}"
 
 
@@ -201,25 +203,25 @@ def counted(number: float, noun: str, verb: str = "") -> str:
 
 
 def _agreeing(verb: str) -> str:
-    """The singular of a verb; nothing of none."""
+    """The singular of a verb; empty for none."""
     return _SINGULAR.get(verb, f"{verb}s") if verb else ""
 
 
 def named(noun: str, names: Sequence[str], verb: str = "") -> str:
-    """Names behind their noun: `column a`, `labels a, b are`; the first five of many."""
+    """A noun with names: `column a`, `labels a, b are`; the first five of many."""
     if len(names) != 1:
         return " ".join(filter(None, (plural(noun), first_five(names), verb)))
     return " ".join(filter(None, (noun, first_five(names), _agreeing(verb))))
 
 
 def amount(number: float) -> str:
-    """A count: a whole number, or a mean of some with four digits."""
+    """A count as text: a whole number, or a mean with four digits."""
     return str(int(number)) if number == int(number) else f"{number:.4g}"
 
 
 def plural(noun: str) -> str:
-    """The plural of a noun: speakers, queries, classes, series; of both sides of a trial
-    (`enroll.speaker+test.speaker`) that of what they are, if it is one.
+    """The plural of a noun: speakers, queries, classes, series; for both sides of a trial
+    (`enroll.speaker+test.speaker`) that of their common noun, if they have one.
     """
     kinds = {side.rpartition(".")[2] for side in noun.split("+")}
     if "+" in noun and len(kinds) == 1:
@@ -232,7 +234,7 @@ def plural(noun: str) -> str:
 
 
 def checked(parameter: str, given: object, kinds: type | tuple[type, ...], expected: str) -> None:
-    """Refuse an option of another type: UsageError. Truth values are no numbers."""
+    """Refuse an option of another type: UsageError. Truth values do not count as numbers."""
     wanted = kinds if isinstance(kinds, tuple) else (kinds,)
     if not isinstance(given, wanted) or (isinstance(given, bool) and bool not in wanted):
         raise UsageError(f"{parameter} is {shown_as(given)}: give {expected}")

@@ -1,7 +1,7 @@
-"""The light part of a task, its `Face`, for help, schemas and checks; its `Work` does the rest.
+"""The light part of a task, its `Face`, for help, schemas and checks; the full part is its `Work`.
 
-Everything that the frame knows of a task stands in these two: it reads, counts, scores, compares
-and reports whatever declares them. The table of tasks is `truecost.tasks`.
+The code shared by tasks knows a task only by these two: it reads, counts, scores, compares and
+reports any task that declares them. The table of tasks is `truecost.tasks`.
 """
 
 from collections.abc import Mapping
@@ -119,17 +119,17 @@ class Face:
 
     @property
     def verbs(self) -> tuple[str, ...]:
-        """The verbs that it has."""
+        """The verbs of the task."""
         return tuple(verb for verb in VERBS if verb in self.examples)
 
     @property
     def blocks(self) -> bool:
-        """Whether units stand in time, so that moving blocks are drawn without being asked for."""
+        """Whether units are in order of time, so that moving blocks are drawn by default."""
         return "block_length" in self.interval and "resample" not in self.interval
 
     @property
     def unnamed(self) -> bool:
-        """Whether it is meant where no task is named."""
+        """Whether it is the default task, used where none is named."""
         from truecost.tasks import DEFAULT
 
         return self.name == DEFAULT

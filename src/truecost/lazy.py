@@ -1,7 +1,7 @@
 """Lazy packages: a module is imported when one of its names is first used (PEP 562).
 
-A package says once where its public names are made, for type checkers too; importing it, or one of
-its files, imports none of the others::
+A package lists the modules of its public names once, for type checkers too; importing the package,
+or one of its files, imports none of the others::
 
     if TYPE_CHECKING:
         from truecost.study.config import Study as Study
@@ -22,7 +22,7 @@ PLACES: dict[str, dict[str, Place]] = {}
 
 
 def imported(module: str) -> ModuleType:
-    """A module of a task: UsageError when one of another distribution cannot be imported."""
+    """A module of a task; UsageError when one of another distribution cannot be imported."""
     try:
         return import_module(module)
     except Exception as error:  # whatever the code of others raises
@@ -38,7 +38,7 @@ def listed_in(package: ModuleType, name: str, what: str) -> dict[str, Any]:
     """The entries that the modules of a package list under a name, in their order; UsageError for a
     repetition.
 
-    `what`: the things that are listed, for the message.
+    `what`: noun for the entries, in the message.
     """
     import pkgutil
 
@@ -57,7 +57,7 @@ class LazyPackage(ModuleType):
     """A package whose public names are not hidden by its modules of the same names."""
 
     def __setattr__(self, name: str, value: object) -> None:
-        """Set what is given, except the module that the import system sets over a public name."""
+        """Set an attribute, except a module that the import system would set over a public name."""
         _, made = PLACES[self.__name__].get(name, ("", ""))
         if not (made and value is sys.modules.get(f"{self.__name__}.{name}")):
             super().__setattr__(name, value)
@@ -89,9 +89,9 @@ def attach(
 
 
 def stated(package: str, source: str) -> dict[str, Place]:
-    """Where the names are made that a package imports for type checkers.
+    """Modules of the public names that a package imports for type checkers.
 
-    `from a import b as b` makes `b` public; so does `c = b` below an import of `b`.
+    `from a import b as b` makes `b` public; so does `c = b` after an import of `b`.
     """
     import ast
 

@@ -1,5 +1,5 @@
-"""The words that users choose from, and values from the texts of flags: light, for the help of
-commands.
+"""The words that users choose from, and values from the texts of flags; a light module, for the
+help of commands.
 """
 
 import os
@@ -70,12 +70,12 @@ STANDARD_INPUT = ("-", "/dev/stdin")
 
 
 def real(path: str | Path) -> Path:
-    """The place that a path means, its links followed; one whose links form a ring, as it is."""
+    """A path with its links followed; unchanged if the links form a ring."""
     return Path(os.path.realpath(path))
 
 
 def in_store(path: str) -> bool:
-    """Whether a path names what lies in an object store, such as `s3://bucket/parts/*.parquet`."""
+    """Whether a path is in an object store, such as `s3://bucket/parts/*.parquet`."""
     return "://" in path
 
 
@@ -162,7 +162,7 @@ SPOOFING: dict[str, str] = {  # of lists of trials with spoofed speech, which ar
 
 
 def full_name(name: str, columns: Collection[str]) -> str | None:
-    """The column of a name: that of the very name, or the only one that ends in it behind a point,
+    """The column of a name: the one with this name, or the only one that ends in it after a point,
     `enroll.speaker.gender` for `gender`; None for none. UsageError where several end in it.
     """
     if name in columns:
@@ -188,7 +188,7 @@ _PAIRS = {
 
 
 def pairs(text: str, flag: str = "--map") -> dict[str, str]:
-    """`KEY=COLUMN,...` as a mapping; UsageError where it is none."""
+    """`KEY=COLUMN,...` as a mapping; UsageError for any other text."""
     found: dict[str, str] = {}
     for part in filter(None, text.split(",")):
         key, mark, column = part.partition("=")
@@ -209,7 +209,7 @@ def word_or_pairs(text: str, flag: str) -> str | dict[str, str]:
 
 
 def number_pairs(text: str, flag: str) -> dict[str, float]:
-    """`NAME=NUMBER,...` as a mapping; UsageError where it is none."""
+    """`NAME=NUMBER,...` as a mapping; UsageError for any other text."""
     found = {}
     for name, number in pairs(text, flag).items():
         try:
@@ -232,12 +232,12 @@ def _numbers(text: str, flag: str, kind: type[Number], what: str) -> tuple[Numbe
 
 
 def numbers(text: str, flag: str) -> tuple[float, ...]:
-    """Comma-separated numbers; UsageError where they are none."""
+    """Comma-separated numbers; UsageError for any other text."""
     return _numbers(text, flag, float, "numbers")
 
 
 def whole_numbers(text: str, flag: str) -> tuple[int, ...]:
-    """Comma-separated whole numbers; UsageError where they are none."""
+    """Comma-separated whole numbers; UsageError for any other text."""
     return _numbers(text, flag, int, "whole numbers") if text else ()
 
 
@@ -286,7 +286,7 @@ def matrix(text: str, flag: str = "--cost-matrix") -> tuple[tuple[float, ...], .
 
 
 def _text(path: str) -> str:
-    """A small text file."""
+    """The text of a small file."""
     try:
         return Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

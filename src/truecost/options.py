@@ -1,11 +1,11 @@
-"""A choice is said once: flag, key of a study, argument, range, help, default and schema.
+"""Options, each declared once: flag, key of a study, argument, range, help, default and schema.
 
-A table of a study is a class whose keys carry what is known of them::
+A table of a study is a class whose annotations declare its keys::
 
     class EventsTable(PartialTable, frozen=True):
         collar: Annotated[float | None, Option(help="Tolerance, in seconds.", default=0.2)] = None
 
-None stands for what was not given, so that tables can be laid over each other. `declared` lists the
+None means not given, so that tables can be laid over each other. `declared` lists the
 options of a table; the command line, Python and the documentation are made of these.
 """
 
@@ -101,7 +101,7 @@ class Option:
         return " and ".join(f"{word} {_number_text(end)}" for word, end in ends if end is not None)
 
     def likely_cause(self, number: float) -> str:
-        """The likely cause of a number beyond the range: a share as percent, milliseconds."""
+        """The probable cause of a number out of range: a share in percent, milliseconds."""
         highest = self.le if self.lt is None else self.lt
         shares = highest is not None and highest <= 1 and 1 < number <= 100
         close = number / 100 if shares else number / 1000 if self.thousandths else None
@@ -162,12 +162,12 @@ class Declared:
 
     @property
     def name(self) -> str:
-        """The argument, with underscores."""
+        """The name of the argument in Python, with underscores."""
         return self.option.flag or self.key
 
     @property
     def flag(self) -> str:
-        """As the command line has it: `--block-length`, or `--price miss=...` of an entry."""
+        """The flag: `--block-length`, or `--price miss=...` for an entry of a map."""
         entry = getattr(self.owner, "__entry_of__", "")
         if entry and not self.option.flag:
             return f"--{entry} {self.key}=..."
@@ -175,32 +175,32 @@ class Declared:
 
     @property
     def place(self) -> str:
-        """Where it stands in a study: `[data] map.unit` of a column."""
+        """The place in a study: `[data] map.unit` for a column."""
         return f"[data] map.{self.key}" if self.table == "map" else f"[{self.table}] {self.key}"
 
     @property
     def many(self) -> bool:
-        """Whether it may be given several times."""
+        """Whether the option may be given several times."""
         return get_origin(self.kind) is tuple
 
     @property
     def choices(self) -> tuple[Any, ...]:
-        """The words that it may be; empty where it is any."""
+        """The allowed words; empty where any value is allowed."""
         return get_args(self.kind) if get_origin(self.kind) is Literal else ()
 
     @property
     def single(self) -> Any:
-        """The type of one value, where it may have several."""
+        """The type of one value, where there may be several."""
         return get_args(self.kind)[0] if self.many and get_args(self.kind) else self.kind
 
     @property
     def words(self) -> tuple[str, ...]:
-        """The words that it, or each of several, may be; empty where it may be anything else."""
+        """The words of the value, or of each of several; empty where other values are allowed."""
         return get_args(self.single) if get_origin(self.single) is Literal else ()
 
     @property
     def values(self) -> str:
-        """The values that it may have, in a few words."""
+        """The allowed values in words."""
         said = _kind_text(self.single)
         if self.option.file is True and not self.words:
             said = "COLUMN=FILE or FILE" if self.option.sided else "file"
@@ -209,7 +209,7 @@ class Declared:
 
     @property
     def default(self) -> str:
-        """The default as help shows it; empty where nothing holds unless it is given."""
+        """The default in the words of help; empty without one."""
         option = self.option
         if option.shown or option.default in (None, False, (), ""):
             return option.shown
@@ -220,11 +220,11 @@ class Declared:
 
     @property
     def help(self) -> str:
-        """Its help, and its default."""
+        """The help text and the default."""
         return f"{self.option.help} Default: {self.default}." if self.default else self.option.help
 
     def check(self, value: Any, door: str) -> None:
-        """Refuse what is no choice, or out of range: UsageError; `door` is what the user wrote."""
+        """Refuse values of a table that are out of range: UsageError."""
         if isinstance(value, str) and self.many:
             raise UsageError(f"{door} is the text {value!r}, not several: write ({value!r},)")
         if isinstance(value, Mapping):
@@ -286,7 +286,7 @@ def declared(table: type) -> tuple[Declared, ...]:
 
 
 def picked(table: type, *keys: str, **changes: Any) -> tuple[Declared, ...]:
-    """Some of a table's options, with changes of what is declared of them (`group`, say)."""
+    """Some options of a table, with changes of their declaration (`group`, say)."""
     return changed((option for option in declared(table) if option.key in keys), **changes)
 
 
@@ -304,7 +304,7 @@ def certain(kind: Any) -> Any:
 
 
 def defaults_of(table: type) -> dict[str, Any]:
-    """The values that hold for the keys of a table that are not given, where they are declared."""
+    """The declared defaults of the keys of a table."""
     return {d.key: d.option.default for d in declared(table) if d.option.default is not None}
 
 
@@ -320,8 +320,9 @@ def check(table: "PartialTable", door: str = "flag", place: str = "") -> None:
 
 
 def check_fields(given: Any, table: type, door: str = "flag", place: str = "") -> None:
-    """Refuse what a dataclass or struct holds that the options of the same names do not allow, by
-    their `door` ("flag", "key", "place"): UsageError. None is no choice where it is no default.
+    """Refuse values of a dataclass or struct that the options of the same names do not allow:
+    UsageError, with the names of a `door` ("flag", "key", "place"). None is refused where it is not
+    a default.
     """
     known = {option.key: option for option in declared(table)}
     every: Any = fields(given) if is_dataclass(given) else msgspec.structs.fields(given)
@@ -333,7 +334,7 @@ def check_fields(given: Any, table: type, door: str = "flag", place: str = "") -
 
 
 def check_keys(given: Iterable[str], known: Collection[str], flag: str = "--map") -> None:
-    """Refuse keys of a map that are not known: UsageError."""
+    """Refuse unknown keys of a map."""
     for key in given:
         if key not in known:
             raise UsageError(f"{flag} {key}=... is not known: map one of {', '.join(known)}")
@@ -342,10 +343,9 @@ def check_keys(given: Iterable[str], known: Collection[str], flag: str = "--map"
 class PartialTable(
     msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
 ):
-    """A table whose keys may all be left out.
+    """A table of a study, any of whose keys may be missing.
 
-    `__table__`: its name in a study; `__group__`: the heading of its options in help, its name when
-    empty.
+    `__table__`: name in a study; `__group__`: heading of its options in help. Default: the name.
     """
 
     __table__: ClassVar[str] = ""
@@ -360,12 +360,12 @@ class PartialTable(
         return {k: v for k, v in left.items() if v not in ({}, ()) or v != getattr(unset, k)}
 
     def settled(self, key: str) -> Any:
-        """The value of a key: as given, or its default."""
+        """The value of a key, given or default."""
         value = getattr(self, key)
         return defaults_of(type(self)).get(key) if value is None else value
 
     def over(self, base: Any) -> Self:
-        """Lay the table over another: its own keys win; maps are joined key by key."""
+        """Lay this table over another: its keys win; maps are joined key by key."""
         merged = {k: v for k, v in base.given().items() if k in self.__struct_fields__}
         for name, value in self.given().items():
             both = isinstance(value, dict) and isinstance(merged.get(name), dict)
@@ -373,11 +373,11 @@ class PartialTable(
         return type(self)(**merged)
 
     def replaces(self) -> tuple[str, ...]:
-        """Other tables of a study below that what is given stands in place of."""
+        """Names of lower tables of a study that the given keys replace."""
         return ()
 
     def moved(self, place: Callable[[str], str]) -> Self:
-        """The same table with every path of a file, as its options say, replaced."""
+        """The table with each path of a file replaced."""
         given = self.given()
         changed = {
             d.key: _moved(given[d.key], d.option, place)
@@ -388,7 +388,7 @@ class PartialTable(
 
 
 def _moved(value: Any, option: Option, place: Callable[[str], str]) -> Any:
-    """A path, several, or those by name; `COLUMN=FILE` keeps its column."""
+    """A path, several, or paths by name, replaced; `COLUMN=FILE` keeps its column."""
     if isinstance(value, dict):
         return {name: place(file) for name, file in value.items()}
     if isinstance(value, tuple):

@@ -66,7 +66,7 @@ def score(
 
 
 def work_of(system: Record) -> Work[Any]:
-    """The work of a system's task; UsageError for an object that is no system."""
+    """The `Work` of the task of a record; UsageError for any other object."""
     refuse_forked()
     if not isinstance(task := getattr(system, "task", None), str):
         raise UsageError(
@@ -77,8 +77,8 @@ def work_of(system: Record) -> Work[Any]:
 
 
 def with_every(system: Record, scoring: Scoring, work: Work[Any]) -> Scoring:
-    """A scoring whose `all` is every measure that a system can be scored by, the usual ones first;
-    those that are named beside it are asked for.
+    """A scoring in which `all` stands for every measure that suits a system, the usual ones first;
+    measures named beside it count as asked for.
     """
     usual = work.measures(system, replace(scoring, measures=()))
     priced = scoring.application.prices.given()
@@ -170,9 +170,9 @@ def compare_systems(
 def _side_by_side(
     system: Sequence[Estimate], baseline: Sequence[Estimate]
 ) -> Iterator[tuple[Estimate, Estimate]]:
-    """Rows of two systems that are about the same; what only one has is not compared.
+    """Rows of two systems with the same scope; a row that only one of them has is not compared.
 
-    One life cycle has rows of the help of a person, and another, in which nobody helped, has none.
+    One life cycle may have rows about the help of a person, and another, without help, none.
     """
     if [row.measure for row in system] == [row.measure for row in baseline]:
         yield from zip(system, baseline, strict=True)
@@ -182,6 +182,6 @@ def _side_by_side(
 
 
 def _row_key(row: Estimate) -> tuple[object, ...]:
-    """What a row is about beside the system."""
+    """The scope of a row, without the system."""
     dims = {name: value for name, value in row.dims.items() if name not in OF_SYSTEM}
     return row.measure, repr(sorted(row.parameters.items())), *sorted(dims.items())

@@ -1,4 +1,4 @@
-"""The work of a task: its `Work`, the `Record` that it reads, and its `Page`.
+"""The full part of a task: its `Work`, the `Record` that it reads, and its `Page`.
 
 Its light part is its `Face` (`truecost.face`); the table of tasks is `truecost.tasks`.
 """
@@ -39,7 +39,7 @@ class Record(Protocol):
 
     @property
     def about(self) -> Dims:
-        """The scope of its rows beside its name."""
+        """The dims of its rows, without its name."""
 
     @property
     def task(self) -> str:
@@ -47,7 +47,7 @@ class Record(Protocol):
 
     @property
     def item(self) -> str:
-        """The item that it counts, in the singular: trial, utterance."""
+        """The noun for a counted item, in the singular: trial, utterance."""
 
     @property
     def summary(self) -> str:
@@ -62,7 +62,7 @@ class Record(Protocol):
         """Name and rows of each subset that a column or a condition gives."""
 
     def frames(self) -> "Sequence[tuple[pl.DataFrame, str]]":
-        """The columns of subsets, and what a row of them is."""
+        """The columns of subsets, with the noun for a row of each frame."""
 
     def right(self) -> Frames:
         """The reference, the same for all systems, as frames whose rows have no order."""
@@ -72,17 +72,17 @@ class Record(Protocol):
 
 
 class Rows:
-    """The parts of records whose subsets are columns of their `frame`."""
+    """Methods of records whose subsets are columns of their `frame`."""
 
     def __repr__(self: Any) -> str:
         return f"<{type(self).__name__} {self.name!r}: {self.summary}>"
 
     def frames(self: Any) -> "tuple[tuple[pl.DataFrame, str], ...]":
-        """The columns of subsets, and what a row of them is."""
+        """The columns of subsets, with the noun for a row."""
         return ((self.frame, self.item),)
 
     def masks(self: Any, subset: str | tuple[str, str]) -> "Masks":
-        """Name and rows of each subset; UsageError and InputError as `masks_of` says."""
+        """Name and rows of each subset; UsageError and InputError as in `masks_of`."""
         from truecost.core.subsets import masks_of
 
         return masks_of(self.frame, subset, self.name, self.item)
@@ -92,7 +92,7 @@ R = TypeVar("R", bound=Record)
 
 
 def named_labels(labels: "npt.NDArray[Any]", classes: Sequence[str]) -> "pl.Series":
-    """Labels by their names, numbers as they are: what is right, for `Record.right`."""
+    """Labels by their class names, and numbers unchanged: the reference, for `Record.right`."""
     import polars as pl
 
     found = pl.Series(labels)
@@ -102,7 +102,7 @@ def named_labels(labels: "npt.NDArray[Any]", classes: Sequence[str]) -> "pl.Seri
 
 
 def _nothing(*_: Any) -> Any:
-    """What a task has to say where nothing is asked of it."""
+    """None: the default of functions that a task need not have."""
 
 
 def _no_texts(*_: Any) -> Sequence[Any]:
@@ -110,7 +110,7 @@ def _no_texts(*_: Any) -> Sequence[Any]:
 
 
 def _first(given: Any, *_: Any) -> Any:
-    """What is given, unchanged."""
+    """The first argument, unchanged."""
     return given
 
 
@@ -269,7 +269,7 @@ class Work(Generic[R]):
         masks: "Masks | None" = None,
         dims: Dims | None = None,
     ) -> "list[Estimate]":
-        """Rows of one system: the whole, then each subset, as `truecost.score` says."""
+        """Rows of one system: the whole, then each subset, as in `truecost.score`."""
         from truecost.core.scoring import estimated
 
         about = {**(dims or {}), "system": record.name, **record.about}

@@ -74,7 +74,7 @@ def options_of(face: Face, verb: str = "score") -> tuple[Declared, ...]:
 
 
 def _columns(face: Face, options: Iterable[Declared]) -> list[Declared]:
-    """The keys of the map as options of their own; where an option has the name, it wins."""
+    """The keys of the map as options of their own, except those with the name of another option."""
     taken = {name for option in options for name in (option.name, option.key)}
     taken |= {*face.leading, face.wanted}
     if face.outputs:
@@ -89,7 +89,7 @@ def _columns(face: Face, options: Iterable[Declared]) -> list[Declared]:
 
 
 def _column(text: str) -> Option:
-    """What is known of a key of the map."""
+    """The declaration of a key of the map."""
     return Option(f"{text[:1].upper()}{text[1:]}.", group="Columns")
 
 
@@ -99,7 +99,7 @@ def arguments_of(face: Face, verb: str) -> dict[str, Declared]:
 
 
 def further_of(face: Face, verb: str) -> tuple[str, ...]:
-    """The input of a verb beside its options: measures, metrics beside them, subsets, and the
+    """The parameters of a verb beside its options: measures, further metrics, subsets, and the
     number of worst items.
     """
     if verb == "validate":
@@ -117,7 +117,7 @@ def further_of(face: Face, verb: str) -> tuple[str, ...]:
 
 
 def choosing_of(face: Face, verb: str) -> dict[str, dict[str, Any]]:
-    """The entries of a verb in a table of the task beside its options."""
+    """The parameters of a verb in a table of the task, beside its options."""
     table, _, key = face.choosing.partition(".")
     return {table: {key: True}} if verb == "threshold" and table else {}
 
@@ -139,7 +139,7 @@ def _task_option(option: Declared, face: Face) -> Declared:
 
 
 def _takes(option: Declared, verb: str) -> bool:
-    """Whether a verb takes an option."""
+    """Whether a verb has an option."""
     if option.option.verbs:
         return verb in option.option.verbs
     return verb != "validate" or option.option.group not in _OF_FIGURES
@@ -220,7 +220,7 @@ def study_of(
 def _paired(
     face: Face, systems: Mapping[str, str], references: Sequence[str], config: str | None
 ) -> tuple[Mapping[str, str], Sequence[str]]:
-    """Systems and references, where a file that holds outputs and reference is named once."""
+    """Systems and references, where one file has both outputs and reference."""
     from truecost.formats.declared import holds_both
     from truecost.study.paths import name_systems
 
@@ -245,7 +245,7 @@ def _mapped(data: dict[str, Any], columns: Mapping[str, str]) -> None:
 
 
 def laid_over(study: "Study", config: str | None, *, compare: bool = False) -> "Study":
-    """A study over that of a file; a comparison takes the first system as baseline."""
+    """A study over that of a file; in a comparison the first system is the baseline."""
     if config is not None:
         study = study.over(type(study).read(config))
     if compare and study.baseline is None and study.systems:
@@ -297,7 +297,9 @@ def key(name: str, value: str) -> str:
 
 
 def in_python(text: str) -> str:
-    """A message in the words of Python, whatever was called: the options of any task are known."""
+    """A message with the arguments of Python in place of flags, of any verb: the options of all
+    tasks are known.
+    """
     known = {o.name: o for task in reversed([*TABLE]) for o in options_of(find(task))}
     return rephrased(text, known)
 
@@ -364,7 +366,7 @@ def _as_entry(table: str, word: str, known: Mapping[str, Declared], way: Way) ->
 
 
 def _as_code(option: Declared, word: str) -> str:
-    """A word after a flag as code, where it is a value and no part of the sentence."""
+    """The word after a flag as code, if it is a value and no part of the sentence."""
     if VALUE.fullmatch(word):
         return word
     choices = {*map(str, option.choices)}

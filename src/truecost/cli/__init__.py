@@ -117,7 +117,7 @@ def of_task(name: str) -> App:
 
 
 def board_of(name: str) -> App:
-    """`leaderboard` of a task, with the command that makes a bundle of it."""
+    """`leaderboard` of a task, with the command for a bundle of it."""
     from truecost.cli import verbs
 
     made = App(name="leaderboard")
@@ -136,7 +136,7 @@ for _name, _text, _more in (
 
 
 def _add_others(arguments: list[str]) -> None:
-    """The tasks of other distributions, where one of them may be meant, or all are listed."""
+    """Add the tasks of other distributions, where one may be asked for, or all are listed."""
     word = next((a for a in arguments if a != "--debug"), "--help")
     if word in app and word not in ("--help", "-h"):
         return
@@ -152,7 +152,9 @@ def _add_others(arguments: list[str]) -> None:
 
 
 def __getattr__(name: str) -> App:
-    """The application of a task: `cli.terms`, or `cli.task_terms` whatever else has its name."""
+    """The application of a task: `cli.terms`, or `cli.task_terms` where another object has the
+    name.
+    """
     if name.startswith(BOARD):
         return board_of(name.removeprefix(BOARD))
     return of_task(name.removeprefix(OF_TASK))
@@ -210,7 +212,7 @@ def _run(arguments: list[str]) -> int:
 
 
 def _show_docstring(arguments: list[str]) -> None:
-    """Help of one command is its docstring, with an example; its line in lists is short."""
+    """Show the docstring as the help of one command, with an example; lists show its first line."""
     words = list(itertools.takewhile(lambda word: word[:1].isalpha(), arguments))
     if not {"--help", "-h"} & {*arguments}:
         return
@@ -257,7 +259,7 @@ def _plain(error: Exception) -> str:
 
 
 def _flags_of(task: str) -> set[str]:
-    """The options of a task as keys, of all its tables."""
+    """The options of all tables of a task, by key."""
     from truecost.verbs import options_of
 
     flags = (f for o in options_of(find(task)) for f in (o.flag, o.option.negative))

@@ -27,7 +27,7 @@ EXIT_INPUT = 3  # not all is answered
 @Parameter(name="*", group="Output")
 @dataclass(frozen=True, kw_only=True)
 class AnswersAction:
-    """The action on the answers."""
+    """The options that act on existing answers."""
 
     output: Annotated[str | None, Parameter(name=["--output", "-o"])] = None
     """Folder of the answers."""
@@ -77,7 +77,7 @@ def annotate(items: str, /, *, given: Given, kept: AnswersAction = KEPT) -> int:
 
 
 def _of_list(items: str, given: Given, kept: AnswersAction) -> int:
-    """Ask about a list; the exit code."""
+    """Ask people about a list; returns the exit code."""
     from truecost.person.options import folder_of, settled
     from truecost.person.web import check_packages
 
@@ -114,8 +114,8 @@ def _screen(kept: AnswersAction) -> "Screen":
 
 
 def _serve(place: Path, items: str, how: dict[str, Any], kept: AnswersAction) -> bool:
-    """The page, then its questions, until all is answered or everybody stopped; whether Ctrl-C was
-    pressed.
+    """Serve the page, then add its questions, until all are answered or everybody has stopped;
+    returns whether Ctrl-C was pressed.
     """
     from truecost.person.web import Settings, serve
 
@@ -147,7 +147,7 @@ def _serve(place: Path, items: str, how: dict[str, Any], kept: AnswersAction) ->
 
 
 def _same_list(place: Path, items: str, how: dict[str, Any]) -> "Items":
-    """The list, read before the page changes anything of a store that may be of another one."""
+    """The list, read before the page can change the store, which may be of another list."""
     from truecost.person.lists import check_same, items_of
 
     listed = items_of(items, how)
@@ -156,7 +156,7 @@ def _same_list(place: Path, items: str, how: dict[str, Any]) -> "Items":
 
 
 def _wait(place: Path) -> str:
-    """Wait until all is answered or everybody stopped; "done" or "stopped"."""
+    """Wait until all is answered or everybody has stopped; returns "done" or "stopped"."""
     from truecost.person.store import Store
 
     with Store(place) as store:
@@ -171,7 +171,7 @@ def _wait(place: Path) -> str:
 
 
 def _of_folder(folder: Path, given: Given, kept: AnswersAction) -> None:
-    """What is asked of answers that there are."""
+    """Carry out a request about existing answers."""
     from truecost.person.records import STORE
     from truecost.person.store import Store
 
@@ -196,7 +196,7 @@ def _of_folder(folder: Path, given: Given, kept: AnswersAction) -> None:
 
 
 def _timing(store: "Store", given: dict[str, Any]) -> "Timing":
-    """What counts as work: as the store notes it, where nothing else is wanted."""
+    """The settings of active time: those of the store, except where others are given."""
     from truecost.person.seconds import Timing
 
     noted = {key: store.meta(key) for key in OF_FOLDER}
@@ -204,7 +204,7 @@ def _timing(store: "Store", given: dict[str, Any]) -> "Timing":
 
 
 def _check_of_folder(folder: Path, given: Given, kept: AnswersAction) -> None:
-    """Refuse options that do not go with a folder of answers (UsageError)."""
+    """Refuse options that do not apply to a folder of answers (UsageError)."""
     own = [option for option in given if option.owner is TimingTable or option.key in OF_FOLDER]
     other = [option.flag for option in given if option not in own]
     other += [f"--{name}" for name in ("output", "resume") if getattr(kept, name)]
@@ -226,7 +226,7 @@ def _check_of_folder(folder: Path, given: Given, kept: AnswersAction) -> None:
 
 
 def _check_store(store: "Store", folder: Path, kept: AnswersAction) -> None:
-    """Refuse what a store cannot give (UsageError)."""
+    """Refuse requests that a store cannot fulfil (UsageError)."""
     from truecost.person.web import is_served
 
     people = store.meta("people", [])
@@ -246,8 +246,8 @@ def _check_store(store: "Store", folder: Path, kept: AnswersAction) -> None:
 
 
 def _check_export(path: str, items: str, *, again: bool) -> None:
-    """Refuse a file of no known format, the list itself, and, unless an export may be made `again`,
-    a file that is there: before anybody answers.
+    """Refuse, before anybody answers, a file of no known format, the list itself, and an existing
+    file unless an export may be made `again`.
     """
     from truecost.cli.writing import format_for, to_standard_output
     from truecost.formats.writers import check_target
@@ -261,7 +261,7 @@ def _check_export(path: str, items: str, *, again: bool) -> None:
 
 
 def _show(store: "Store", timing: "Timing", kept: AnswersAction, folder: Path) -> None:
-    """What was answered: on the terminal, as a table in a file, as a page."""
+    """Show the answers: on the terminal, as a table in a file, as a page."""
     from truecost.cli.tables import Columns
     from truecost.person.lists import answers_given, labels
     from truecost.person.measured import Answered

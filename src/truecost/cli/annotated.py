@@ -1,4 +1,4 @@
-"""The report on what people answered: one page for a folder of answers."""
+"""The report about answers of people: one page for a folder of answers."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -31,7 +31,7 @@ BLOCK = 9  # answers of a moving median
 
 
 def render(answered: Answered, progress: Progress) -> str:
-    """The page as HTML: one file, no network."""
+    """The page as HTML: one file, without network."""
     figures, timing = [*by_person(answered)], answered.timing
     sections = [_people(figures), _curve(answered), _classes(answered), _agreement(answered)]
     sections += [_idle(answered), _refusals(answered)]
@@ -61,7 +61,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _lines(figures: Sequence[Sequence[Estimate]]) -> list[Line]:
-    """One line a person: how fast, and how often wrong where that is known."""
+    """A line for each person: speed, and rate of wrong answers where it is known."""
     found = []
     for rows in figures:
         of = {row.measure: row for row in rows}
@@ -90,7 +90,7 @@ def _people(figures: Sequence[Sequence[Estimate]]) -> Section | None:
 
 
 def _curve(answered: Answered) -> Section | None:
-    """Seconds of an answer as people go on."""
+    """Seconds of an answer over the course of the answers."""
     marks, longest = [], 0
     for person in answered.people:
         own = answered.where(lambda row, who=person: row.person == who)  # type: ignore[misc]
@@ -136,7 +136,7 @@ def _agreement(answered: Answered) -> Section | None:
 
 
 def _idle(answered: Answered) -> Section | None:
-    """How active time moves with the longest pause that counts as work."""
+    """Active time as a function of the longest pause that counts as work."""
     cells, timing = [], answered.timing
     for idle in sorted({*IDLES, timing.idle}):
         chosen = idle == timing.idle

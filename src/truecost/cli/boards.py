@@ -1,4 +1,4 @@
-"""Leaderboards as tables: the board, the subsets below it, and what has no column in it."""
+"""Leaderboards as tables: the board, the subsets below it, and measures without a column."""
 
 import tomllib
 from collections.abc import Sequence
@@ -12,9 +12,9 @@ from truecost.study import Outcome
 
 
 def standings_table(outcome: Outcome) -> Columns:
-    """A leaderboard: rank, places, the measure, whether a system may be the best, the difference
-    from the first, and the values of other measures that were asked for; a narrow screen leaves
-    the last of these out first.
+    """A leaderboard: rank, possible ranks, the measure, whether a system may be the best, the
+    difference from the first, and the values of other measures that were asked for; a narrow screen
+    leaves the last of these out first.
     """
     from truecost.pictures.boards import chance_of_best
 
@@ -42,14 +42,14 @@ def standings_table(outcome: Outcome) -> Columns:
 
 
 def subsets_below(outcome: Outcome) -> list[Columns]:
-    """The measure that ranks in each subset, in the order of the board; none without subsets."""
+    """The ranking measure in each subset, in the order of the board; none without subsets."""
     main = outcome.leaderboard[0].measure
     rows = [row for row in outcome.estimates if row.label == main and "subset" in row.dims]
     return [values(rows)] if rows else []
 
 
 def beside_board(outcome: Outcome, table: Columns, output: str | None) -> str:
-    """Where the measures are that a leaderboard has no column for; empty when it has all."""
+    """A note on where to find measures without a column; empty when all have one."""
     from truecost.report.words import listed
 
     labels = dict.fromkeys(row.label for row in outcome.estimates if "subset" not in row.dims)
@@ -75,7 +75,7 @@ def _with_column(table: Columns, name: str, cells: Sequence[str]) -> Columns:
 
 
 def _asked_beside(outcome: Outcome) -> dict[str, dict[str, str]]:
-    """The values of measures beside the first that were asked for by name, by system."""
+    """The values of further measures that were asked for by name, by system."""
     [part] = outcome.parts
     every = part.scoring.values()
     asked = {name for scoring in every for name in (*scoring.measures, *scoring.also)}

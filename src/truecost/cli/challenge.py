@@ -1,4 +1,4 @@
-"""`leaderboard bundle`: what an organiser uploads to Codabench."""
+"""`leaderboard bundle`: the archive that an organiser uploads to Codabench."""
 
 import sys
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from truecost.study.options import ChallengeTable
 @Parameter(name="*", group="Output")
 @dataclass(frozen=True, kw_only=True)
 class BundleOutput:
-    """Where the bundle goes."""
+    """The file of the bundle."""
 
     output: Annotated[str, Parameter(name=["--output", "-o"])]
     """File to write (.zip)."""

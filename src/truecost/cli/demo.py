@@ -1,4 +1,4 @@
-"""`demo`: a small evaluation of each task, on files that come with the package or are made here."""
+"""`demo`: a small evaluation of each task, on files of the package or made here."""
 
 import shlex
 import shutil
@@ -29,7 +29,8 @@ STUDY = "study.toml"
 class Demo:
     """The description of a demo, and the command that `--files-only` prints.
 
-    `live`: it runs here, on data of scikit-learn. `shown`: what makes the sounds that people hear.
+    `live`: whether it runs here, on data of scikit-learn. `shown`: place of the function that makes
+    the sounds for people.
     """
 
     text: str
@@ -133,7 +134,7 @@ def _shown(name: str, place: Path, output: Output) -> int:
 
 
 def _commanded(of: Demo, place: Path, output: Output) -> int:
-    """The exit code of the command of a demo, on its files where they are."""
+    """The exit code of the command of a demo, run on its files in their folder."""
     from truecost.cli import app
 
     said = {"--json": output.json, "--quiet": output.quiet, "--no-advice": not output.advice}
@@ -148,7 +149,7 @@ def _commanded(of: Demo, place: Path, output: Output) -> int:
 
 
 def _with_clips(study: "Study", output: Output, maker: str) -> "Study":
-    """A study whose table and sounds are made and kept below its output directory."""
+    """A study whose table and sounds are made below its output directory."""
     from msgspec import structs
 
     from truecost.study.directory import LOGS

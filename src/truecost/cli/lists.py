@@ -71,7 +71,7 @@ def _entries_of_task(
 
 
 def options(task: str | None) -> list[dict[str, Any]]:
-    """Every option of a task: its flag and key, what it may be, its default and meaning."""
+    """Every option of a task: flag, key, allowed values, default and meaning."""
     from truecost.verbs import options_of
 
     face = find(task)
@@ -95,7 +95,9 @@ def options(task: str | None) -> list[dict[str, Any]]:
 
 
 def warn_of_tasks() -> None:
-    """A line for each task of another distribution that cannot be used, where all are listed."""
+    """Warn, where all tasks are listed, about each task of another distribution that cannot be
+    used.
+    """
     for text in faults():
         warn(text)
 
@@ -106,7 +108,7 @@ def warn(text: str) -> None:
 
 
 def _presets() -> list[dict[str, Any]]:
-    """Every application that has a name."""
+    """Every application with a name."""
     from truecost.core.application import PRESETS
 
     found = []
@@ -123,7 +125,7 @@ def _name_entries(texts: Mapping[str, str]) -> list[dict[str, Any]]:
 
 
 def _tasks() -> list[dict[str, Any]]:
-    """Every task, those of other distributions too, with its verbs."""
+    """Every task with its verbs, those of other distributions included."""
     return [
         {
             "name": face.name,
@@ -143,7 +145,7 @@ def map_keys(task: str | None) -> list[dict[str, Any]]:
 
 
 def _live(kind: Live) -> list[dict[str, Any]]:
-    """What live runs are made of; strategies with their options."""
+    """The parts of live runs; strategies with their options."""
     from truecost.learning.learners.building import NAMES as LEARNERS
     from truecost.learning.lifelong.course import kinds
     from truecost.learning.source import NAMES as SOURCES
@@ -166,7 +168,7 @@ def _live(kind: Live) -> list[dict[str, Any]]:
 
 
 def _keys() -> dict[str, str]:
-    """The keys of --map; those of single tasks marked as such, behind what they are else."""
+    """The keys of --map; those of single tasks are marked, after their general meaning."""
     found = {**ITEM_MAP_KEYS, **find(DEFAULT).map_keys}
     tasks: dict[tuple[str, str], list[str]] = {}  # of each key and text
     for task in names():
@@ -183,14 +185,14 @@ FOLLOWS = "direction of its score, or by --higher or --lower"
 
 
 def _better(measure: Any) -> str:
-    """Which values of a measure are better."""
+    """The better direction of a measure."""
     if measure.open and measure.follows:  # of a column
         return "direction by --higher or --lower"
     return FOLLOWS if measure.follows else f"{measure.direction} is better"
 
 
 def _measures() -> list[dict[str, Any]]:
-    """Every measure, those of a task together."""
+    """Every measure, grouped by task."""
     from truecost.report.citations import authors
     from truecost.tasks.measures import registry
 
@@ -216,7 +218,7 @@ def _measures() -> list[dict[str, Any]]:
 
 
 def _formats() -> list[dict[str, Any]]:
-    """Every format once, with the tasks whose files, or metadata, may be of it."""
+    """Every format once, with the tasks that read it as data or metadata."""
     metadata = {"utt2spk": FORMATS["utt2spk"]}
     tasks = {task: {**find(task).formats.texts, **metadata} for task in names()}
     texts = {name: text for formats in tasks.values() for name, text in formats.items()}
@@ -235,7 +237,7 @@ def _methods() -> list[dict[str, Any]]:
 
 
 def _advice() -> list[dict[str, Any]]:
-    """The rules of Ferrer et al. 2024, then what is said of intervals by flag, and of measures by
+    """The rules of Ferrer et al. 2024, then the advice on intervals by flag, and on measures by
     name.
     """
     from truecost.advice import RULES
@@ -286,7 +288,7 @@ def schema(which: Which = "result", /) -> None:
 
 
 def _schema_of_table(table: type) -> dict[str, dict[str, Any]]:
-    """What a JSON schema says of the keys of a table beside their types: help, default, range."""
+    """The parts of a table's JSON schema beside types: help, default, range."""
     found: dict[str, dict[str, Any]] = {}
     for option in declared(table):
         known = option.option
@@ -304,7 +306,7 @@ def _schema_of_table(table: type) -> dict[str, dict[str, Any]]:
 
 
 def _schema_of_studies() -> dict[str, Any]:
-    """The schema of a study: its own tables, then those of every task, as options say them."""
+    """The schema of a study: its own tables, then those of every task, from their options."""
     import msgspec
 
     from truecost.study import Study
@@ -333,7 +335,7 @@ def _schema_of_studies() -> dict[str, Any]:
 
 
 def _schema_of_results() -> dict[str, Any]:
-    """The schema of a result; what is described is that of every task."""
+    """The schema of a result, with the descriptions of every task."""
     import msgspec
 
     from truecost.study import ResultFile

@@ -1,6 +1,6 @@
-"""Options as the parser opens them, those of every command, and those of trials.
+"""Options as parameters of the parser, options of every command, and options of trials.
 
-None means not given: the command line is laid over --config, that over the defaults.
+None means not given: the command line is laid over --config, and that over the defaults.
 """
 
 import inspect
@@ -46,7 +46,7 @@ Hidden = Annotated[bool, Parameter(show=False, negative=())]
 
 
 def _whole(_: object, tokens: "Sequence[Token]") -> int:
-    """A whole number; the parser alone would round 1.5."""
+    """A whole number; the parser itself would round 1.5."""
     return int(tokens[0].value)
 
 
@@ -55,7 +55,7 @@ Whole = Annotated[int | None, Parameter(converter=_whole)]
 
 @dataclass(frozen=True, kw_only=True)
 class Flags:
-    """The options under one heading; None, or nothing, is what was not given."""
+    """The options under one heading; None for an option that was not given."""
 
     OPTIONS: ClassVar[tuple[Declared, ...]] = ()
 
@@ -66,7 +66,7 @@ class Flags:
 
 
 def _value(option: Declared, given: Any) -> Any:
-    """A value from what the parser read."""
+    """The value of an option, from the result of the parser."""
     read = option.option.read
     if option.option.repeat and read is not None:
         return tuple(one for text in given for one in read(text, option.flag))
@@ -100,7 +100,7 @@ def headings(options: Iterable[Declared]) -> dict[str, type[Flags]]:
 
 
 def parsed(*options: Declared) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """A command that is given, as `given`, what was given of some options under their headings."""
+    """A command whose argument `given` holds the given options under some headings."""
     found = headings(options)
     kinds = {f"of_{name.lower().replace(' ', '_')}": kind for name, kind in found.items()}
 
@@ -121,7 +121,7 @@ def parsed(*options: Declared) -> Callable[[Callable[..., Any]], Callable[..., A
 def signed(
     command: Callable[..., Any], parameters: "Sequence[inspect.Parameter]"
 ) -> Callable[..., Any]:
-    """A function with parameters that the parser reads."""
+    """A function with the parameters of the parser."""
     command.__annotations__ = {p.name: p.annotation for p in parameters}
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     return command
@@ -133,7 +133,7 @@ def keys_of(given: Given, *owners: type) -> dict[str, Any]:
 
 
 def _parsed(option: Declared) -> tuple[Any, Any]:
-    """What the parser reads of an option, and what stands for nothing."""
+    """The type of an option for the parser, and its value where it is not given."""
     kind, empty = _kind(option)
     known = option.option
     more: dict[str, Any] = {"negative": (known.negative,) if known.negative else ()}
@@ -146,7 +146,7 @@ def _parsed(option: Declared) -> tuple[Any, Any]:
 
 
 def _kind(option: Declared) -> tuple[Any, Any]:
-    """The type that is parsed, and what stands for nothing."""
+    """The parsed type, and the value for an option that is not given."""
     if option.option.repeat or (option.many and option.option.read is None):
         return tuple[str, ...], ()
     if option.option.read is not None or get_origin(option.kind) is dict:
@@ -258,8 +258,8 @@ def study_of(
     *,
     in_parts: bool = False,
 ) -> "Study":
-    """The study of trials that the options of a command make, laid over that of --config; whether
-    a pattern is one system.
+    """The study of trials from the options of a command, over that of --config; and whether a
+    pattern is one system.
     """
     from truecost.study.paths import name_systems
     from truecost.verbs import study_of as made
@@ -269,9 +269,10 @@ def study_of(
 
 
 def ledger_of(study: "Study", output: Output, beside: str | None = None) -> "Place | None":
-    """Where a ledger is kept, if it is, and whether it can be: InputError before the work.
+    """The place of the ledger, if there is one; InputError before the work if it cannot be written.
 
-    `--ledger` and `--no-ledger` win over the study; `beside` is its file, where it comes from one.
+    `--ledger` and `--no-ledger` win over the study; `beside` is the file of the study, if it has
+    one.
     """
     import msgspec
 

@@ -101,7 +101,7 @@ def ledger(
 @Parameter(name="*", group="Output")
 @dataclass(frozen=True, kw_only=True)
 class SplitFile(Unscored, ToFile):
-    """Where the split goes."""
+    """The file of the split."""
 
     output: Target = None
     """File for all columns and those of the split, with the plan beside it; - for standard output.
@@ -158,7 +158,7 @@ def split(samples: str, /, *, given: Given, output: SplitFile = FILE) -> int:
 
 
 def _format(output: SplitFile, samples: str) -> str:
-    """The format to write, once nothing stands against it; empty without a file."""
+    """The format to write, if the file may be written; empty without a file."""
     from truecost.protocol.splitting import check_split_target
 
     if output.output is None:
@@ -171,7 +171,7 @@ def _format(output: SplitFile, samples: str) -> str:
 
 
 def _show_split(screen: "Screen", found: "Split") -> None:
-    """The sets, the levels that are furthest from their shares, and what that comes to."""
+    """Print the sets, and the levels that are furthest from their shares."""
     from truecost.protocol.notes import balance_sentences
 
     shown = {c: b for c, b in found.balances.items() if not c.startswith("inner_")}
@@ -185,7 +185,7 @@ def _show_split(screen: "Screen", found: "Split") -> None:
 
 
 def _shares(column: str, balance: "Balance", units: "Units") -> "Columns":
-    """A line for each set: what it has, and the share of each class in it."""
+    """A line for each set: its size, and the share of each class."""
     from truecost.cli.tables import Columns
     from truecost.core.digits import percent
 
@@ -340,7 +340,9 @@ def _named(files: "Sequence[str]") -> dict[str, str]:
 
 
 def _verified(found: "Checked", paths: "Sequence[str]") -> "tuple[Checked, list[str]]":
-    """What was found, and whether files are still the splits that were written; signatures."""
+    """The findings, with those about written splits that were changed; and the signatures of
+    unchanged ones.
+    """
     from truecost.protocol.findings import in_order
     from truecost.protocol.splitting import changed
 
@@ -367,7 +369,7 @@ def _inputs(paths: "Sequence[str]", features: str | None) -> list[dict[str, str]
 
 
 def _show(screen: "Screen", found: "Checked", plans: "Sequence[str]") -> None:
-    """A line for each set, then the findings, then what was looked at."""
+    """Print a line for each set, then the findings, then the checks that were made."""
     shown = [f for f in found.findings if f.kind == "leak" or screen.output.advice]
     verdict = counted(len(found.leaks), "leak") if found.leaks else "no leak found"
     lines = (f"{f.kind} {f.rule}: {f.message}" for f in shown)
@@ -378,7 +380,7 @@ def _show(screen: "Screen", found: "Checked", plans: "Sequence[str]") -> None:
 
 
 def _sets(sets: "Sequence[SetSummary]") -> "Columns":
-    """The sets in figures: samples, groups of each column, samples of each class."""
+    """Counts of each set: samples, groups of each column, samples of each class."""
     from truecost.cli.tables import Columns
 
     def classes(found: "SetSummary") -> "Mapping[str, int]":

@@ -1,4 +1,4 @@
-"""Running a study from the command line: what it prints, writes and plans. `methods score` and
+"""Running a study from the command line: printing, writing, planning. `methods score` and
 `compare`: sets of runs over seeds and training sets; `protocol spurious`: spurious correlations.
 """
 
@@ -49,7 +49,7 @@ SPARED = (
 
 
 def scored() -> "Callable[..., Any]":
-    """`score` of the task that is meant where none is named: it scores for Codabench too."""
+    """`score` of the default task, which also scores for Codabench."""
     from truecost.cli import verbs
     from truecost.verbs import options_of
 
@@ -119,7 +119,7 @@ def planned(chosen: "Study", half_width: float | None, output: Output) -> None:
 
 
 def _counted_by(outcome: "Outcome") -> str:
-    """Of several factors which one the units are of; empty where there is one."""
+    """The factor whose units are counted, if there are several; otherwise empty."""
     units = outcome.estimates[0].units_by_factor
     if len(units) < 2:
         return ""
@@ -137,9 +137,9 @@ def execute(
     further: "Callable[[Outcome], None] | None" = None,
     beside: str | None = None,
 ) -> int:
-    """Run a study, print and write what it found; returns the exit code that its gates ask for.
+    """Run a study, print and write its results; returns the exit code of its gates.
 
-    `further` writes what else is made of the outcome, before anything is printed. A ledger is kept
+    `further` writes further files from the outcome, before anything is printed. A ledger is kept
     `beside` the file of a study.
     """
     from truecost.cli.terminal import Screen
@@ -162,7 +162,7 @@ def execute(
 
 
 def noted(outcome: "Outcome", study: "Study", place: "Place | None", screen: "Screen") -> "Outcome":
-    """The outcome with what the ledger warns of; what is odd about the ledger itself is said."""
+    """The outcome with the warnings of the ledger; problems of the ledger itself are printed."""
     if place is None:
         return outcome
     from truecost.protocol.study import ledger
@@ -174,9 +174,9 @@ def noted(outcome: "Outcome", study: "Study", place: "Place | None", screen: "Sc
 
 
 def printed_instead(study: "Study", output: Output, method: str | None = None) -> bool:
-    """Print the study or what to cite, when that was asked for in place of running it.
+    """Print the study or its citations, when this was asked for instead of a run.
 
-    `method` is that of a calibration.
+    `method`: method of calibration.
     """
     if output.print_config:
         print(study.to_toml(), end="")
@@ -211,10 +211,10 @@ def report(
     *,
     worst: bool = False,
 ) -> int:
-    """Print the outcome, write its directory, and advise; returns the exit code of its gates.
+    """Print the outcome, write its directory, and print advice; returns the exit code of its gates.
 
-    `table` makes the tables that are printed; values and comparisons when left out. `worst` items
-    that were asked for are printed where no directory takes them.
+    `table`: function that makes the printed tables. Default: values and comparisons. `worst` items
+    are printed where no directory stores them.
     """
     from truecost import study
     from truecost.cli.tables import layout_of
@@ -272,7 +272,7 @@ def _inconclusive(outcome: "Outcome") -> str:
 
 
 def _judged(outcome: "Outcome", screen: "Screen") -> int:
-    """Print how the gates turned out; their exit code."""
+    """Print the verdicts of the gates; returns their exit code."""
     from truecost.gates import annotate, exit_code
 
     screen.judge(outcome.gates)
@@ -332,7 +332,7 @@ def _execute(
     *,
     compare: bool = False,
 ) -> int:
-    """Lay what was given over [methods] of the study, and run it."""
+    """Lay the given options over [methods] of the study, and run it."""
     of_trials = {o: value for o, value in given.items() if o.owner is not MethodsTable}
     study = study_of((), of_trials, measure, subset, output.config)
     table = MethodsTable(files=files, compare=compare or None, **keys_of(given, MethodsTable))

@@ -1,5 +1,5 @@
-"""`run`, `report` and `gate`: study files, stored results held against limits or drawn
-again, the ledger of a command.
+"""`run`, `report` and `gate`: study files, stored results that are compared with limits or drawn
+again, and the ledger of a command.
 """
 
 import json as json_module
@@ -67,7 +67,7 @@ METHODS = "methods"  # they have no task of their own: trials that a [training] 
 
 
 def run_of(task: str | None) -> "Callable[..., int]":
-    """`run`, with the task said where one is named."""
+    """`run`, for a task if one is named."""
 
     def run(
         study: str,
@@ -89,7 +89,7 @@ run = run_of(None)
 
 
 def __getattr__(name: str) -> "Callable[..., int]":
-    """`run` of a task, such as `run__streams`: made when it is asked for."""
+    """`run` of a task, such as `run__streams`, made when it is needed."""
     called, _, task = name.partition("__")
     if called != "run" or not task:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
@@ -105,7 +105,7 @@ def _run_file(
     resume: bool,
     workers: int | None,
 ) -> int:
-    """Run a study file, of which the task may be said: that of methods, or one of the table."""
+    """Run a study file; the task may be named: that of methods, or one of the table."""
     import msgspec
 
     from truecost.study import Study
@@ -135,7 +135,7 @@ def _run_file(
 
 
 def _run(study: "Study", output: Output, *, resume: bool, file: str) -> int:
-    """Run what a file says: a live run, trainings, or the scoring of files."""
+    """Run the work of a file: a live run, trainings, or the scoring of files."""
     if study.training.given():
         from truecost.protocol.study.trainings import check_training
 
@@ -151,7 +151,7 @@ def _run(study: "Study", output: Output, *, resume: bool, file: str) -> int:
 
 
 def live(study: "Study", output: Output, *, resume: bool, beside: str | None = None) -> int:
-    """Run a study that makes what it scores into its directory; the exit code of its gates.
+    """Run a study that makes its data in its directory; returns the exit code of its gates.
 
     A ledger is kept `beside` the file of a study.
     """
@@ -289,7 +289,7 @@ def gate(
 
 
 def _refuse_inputs(written: VerdictOutput, inputs: Sequence[str | None]) -> None:
-    """Refuse outputs that are what is read."""
+    """Refuse outputs that would replace input files."""
     read = [Path(path) for path in inputs if path is not None]
     read += [path / "result.json" for path in read]
     here = [path for path in read if path.is_file()]
@@ -317,7 +317,7 @@ def _show(verdicts: Sequence["Verdict"], written: VerdictOutput) -> None:
 
 
 def _table(verdicts: Sequence["Verdict"]) -> "Columns":
-    """A row for each verdict; columns that hold nothing are left out."""
+    """A row for each verdict; empty columns are left out."""
     from truecost.cli.tables import Columns
     from truecost.core.digits import percent
     from truecost.pictures.tables import Shown, figure_cells

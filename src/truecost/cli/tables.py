@@ -1,7 +1,7 @@
 """Tables on the terminal, fitted to the width; figures are never cut.
 
-A table that is too wide is turned where it has few rows, or becomes a table for each thing that it
-is about; at last every figure has a line of its own.
+A table that is too wide is transposed if it has few rows, or divided into a table for each value of
+a column; in the last resort every figure has a line of its own.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Columns:
-    """A table as text: named columns, those that may be left out when the screen is narrow."""
+    """A table as text: named columns, some of which may be left out on a narrow screen."""
 
     names: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
@@ -42,14 +42,14 @@ class Columns:
     best: frozenset[tuple[int, str]] = frozenset()  # rows and columns that are bold in documents
 
     def visible(self) -> "Columns":
-        """The table with nothing in it that would steer a terminal."""
+        """The table without control characters for a terminal."""
         texts = ("names", "spare", "about", "above", "said", "below")
         shown: dict[str, Any] = {key: tuple(map(visible, getattr(self, key))) for key in texts}
         rows = tuple(tuple(map(visible, row)) for row in self.rows)
         return replace(self, rows=rows, left=frozenset(map(visible, self.left)), **shown)
 
     def document(self) -> "Written":
-        """The table for a document: every row and column in which something stands."""
+        """The table for a document: without empty rows and columns."""
         from truecost.pictures.tables import Table
 
         kept = [k for k, cells in enumerate(zip(*self.rows, strict=True)) if any(cells)]
@@ -59,8 +59,8 @@ class Columns:
         return Table("", names, rows, best=best)
 
     def fitted(self, width: int) -> "Columns":
-        """The table with one line for what every row has until it fits, then with its notes below,
-        then without spare columns, and at last with long names cut.
+        """The table, changed in steps until it fits: a value of every row in a line above it, notes
+        below it, spare columns left out, long names cut.
         """
         table = self
         for name in self.above:
@@ -77,7 +77,7 @@ class Columns:
         return table
 
     def spared(self, width: int) -> "Columns":
-        """The table without spare columns until it fits; it says which."""
+        """The table without spare columns until it fits; a note names those left out."""
         table, left_out = self, []
         for name in self.spare:
             if table.width() > width and name in table.names:
@@ -94,7 +94,7 @@ class Columns:
         return self.fitted(width - 2)
 
     def _place(self, said: str) -> int:
-        """Where the column of a line above the table stood."""
+        """The position of a column whose value is in a line above the table."""
         return next(k for k, name in enumerate(self.names) if said.startswith(f"{name} "))
 
     def width(self) -> int:
@@ -102,7 +102,7 @@ class Columns:
         return sum(self.widths()) + 2 * (len(self.names) - 1)
 
     def widths(self) -> list[int]:
-        """The longest cell of each column, its name included; that of the notes is not shown."""
+        """The longest cell of each column, including its name; a heading of notes is not shown."""
         heads = ("" if name == "note" else name for name in self.names)
         return [max(map(cell_len, cells)) for cells in zip(heads, *self.rows, strict=True)]
 
@@ -113,7 +113,7 @@ class Columns:
         return replace(self, names=tuple(self.names[k] for k in kept), rows=rows)
 
     def lifted(self, name: str) -> "Columns":
-        """The table with a column written above it, if every row has the same value there."""
+        """The table with a column as a line above it, if every row has the same value."""
         cells = {row[self.names.index(name)] for row in self.rows} if name in self.names else ()
         if len(cells) != 1:
             return self
@@ -122,7 +122,7 @@ class Columns:
         return replace(self.without(name), said=(*self.said, f"{name} {cell}"))
 
     def footed(self) -> "Columns":
-        """The table with a number for each note, which stands below."""
+        """The table with a number for each note, and the notes below."""
         if "note" not in self.names:
             return self
         k = self.names.index("note")
@@ -139,7 +139,7 @@ class Columns:
         return replace(self, rows=rows)
 
     def cut(self, name: str, over: int) -> "Columns":
-        """The table with the cells of a column cut by so many characters, to 8 at the least."""
+        """The table with the cells of a column shortened by `over` characters, to 8 at least."""
         if name not in self.names:
             return self
         k = self.names.index(name)
@@ -152,7 +152,7 @@ class Columns:
         return self._with(k, short)
 
     def table(self, width: int) -> Group:
-        """For the terminal; a name that repeats from row to row is shown once."""
+        """The table for the terminal; a repeated name is shown in its first row only."""
         fitted = self.shown(width)
         table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=not self.plain)
         words = {*self.left, *self.about}
@@ -179,7 +179,7 @@ MOST_TURNED = 6  # rows of a table that is turned
 
 
 def parts_of(table: "Columns", width: int) -> list["Columns"]:
-    """Tables that say the same and fit.
+    """Tables that fit and together have the same content.
 
     The table alone where it fits; `width` in characters.
     """
@@ -197,8 +197,8 @@ def _about_columns(table: "Columns") -> list[str]:
 
 
 def _grouped(table: "Columns") -> list["Columns"]:
-    """A table for each thing that a table is about, all without its spare columns, but for what
-    every row of one has the same and may stand above it.
+    """A table for each scope of rows, all without spare columns, except those that are equal in
+    every row of one and can be a line above it.
     """
     parts = _by(table, _about_columns(table))
     for name in table.above:
@@ -207,7 +207,7 @@ def _grouped(table: "Columns") -> list["Columns"]:
 
 
 def _by(table: "Columns", names: Sequence[str]) -> list["Columns"]:
-    """A table for each run of rows that are about the same, which is said above it."""
+    """A table for each run of rows with one scope, which is a line above it."""
     places = [table.names.index(name) for name in names]
     found: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
     for row in table.rows:
@@ -219,7 +219,7 @@ def _by(table: "Columns", names: Sequence[str]) -> list["Columns"]:
 
 
 def _turned(table: "Columns") -> list["Columns"]:
-    """A table of few rows with a column for each of them; none where their names do not differ."""
+    """A table of few rows transposed; none where the names of rows are not unique."""
     [first, *others] = _by(table, _about_columns(table))
     heads = [row[0] for row in first.rows]
     if others or len(heads) > MOST_TURNED or len({first.names[0], *heads}) <= len(heads):
@@ -233,7 +233,7 @@ def _turned(table: "Columns") -> list["Columns"]:
 
 
 def _upright(table: "Columns") -> "Columns":
-    """A line for each figure of a table."""
+    """A table with a line for each figure."""
     rows = [pair for row in table.rows for pair in zip(table.names, row, strict=True) if pair[1]]
     names = ("figure", "value")
     bare = replace(table, left=frozenset(names), spare=(), about=(), above=(), plain=True)
@@ -244,11 +244,11 @@ ABOVE = ("measure", "system")
 
 
 def dims_beside(rows: Sequence[Row]) -> tuple[str, ...]:
-    """The dimensions that distinguish rows, without strategy and budget where systems are named by
-    these.
+    """The dimensions that distinguish rows, without strategy and budget where these are the names
+    of systems.
 
-    Of `margin-4` and `passive` the name says all; not of `often`, nor of `margin-rate-0.1`, whose
-    questions a batch are a number of their own.
+    The names `margin-4` and `passive` are complete; `often` and `margin-rate-0.1` are not, as their
+    number of questions per batch is not in the name.
     """
     said = all(_system_name(row.dims) == row.dims.get("system") for row in rows)
     left_out = ("strategy", "budget") if said else ()
@@ -256,27 +256,27 @@ def dims_beside(rows: Sequence[Row]) -> tuple[str, ...]:
 
 
 def _system_name(dims: Mapping[str, str]) -> str:
-    """What a live run calls a system of this strategy and budget: `margin-4`, `passive`."""
+    """The name of a system with this strategy and budget in a live run: `margin-4`, `passive`."""
     strategy = dims.get("strategy", "").replace(":", "-")
     return f"{strategy}-{dims['budget']}" if "budget" in dims else strategy
 
 
 def sizes_of(rows: Sequence[Row]) -> tuple[str, list[str]]:
-    """How many items each row speaks of, in a run, and the head of that column."""
+    """The number of items of each row, in a run, and the head of that column."""
     runs = [max(row.counts.get("runs", 1), 1) for row in rows]
     head = items_of(rows) + (" a run" if max(runs, default=1) > 1 else "")
     return head, [amount(row.n_trials / n) for row, n in zip(rows, runs, strict=True)]
 
 
 def dims_shown(rows: Sequence[Row]) -> tuple[str, ...]:
-    """The scope of rows, the widest first: the system and its subsets come last."""
+    """The dims of rows, the most general first: the system and its subsets come last."""
     found = dims_beside(rows)
     inner = ("system", "subset", "phase")
     return (*(n for n in found if n not in inner), *(n for n in inner if n in found))
 
 
 def dim_cells(row: Row, dims: Sequence[str]) -> tuple[str, ...]:
-    """The scope of a row; the baseline stands beside its system."""
+    """The dims of a row as cells; the baseline is beside its system."""
     cells = {**row.dims, "against": row.baseline or ""}
     return tuple(cells.get(name, "all" if name == "subset" else "") for name in dims)
 
@@ -295,7 +295,7 @@ def _best_of(rows: Sequence[Row], differences: Sequence[Row]) -> Sequence[int]:
 def values(
     rows: Sequence[Row], differences: Sequence[Row] = (), *, by_run: bool = False
 ) -> Columns:
-    """A line a row; of streams with the items of a run."""
+    """A line for each row; for streams with the items of a run."""
     dims, items, sizes = dims_shown(rows), items_of(rows), [str(row.n_trials) for row in rows]
     if by_run:
         items, sizes = sizes_of(rows)
@@ -316,12 +316,12 @@ def values(
 
 
 def note_of(row: Row) -> str:
-    """The remarks about a row, in one cell."""
+    """The remarks on a row, in one cell."""
     return ", ".join(marks_of(row))
 
 
 def marks_of(row: Row) -> list[str]:
-    """Why a row has no value, or what is special about it."""
+    """The reason why a row has no value, or its flags."""
     if row.reason == NOT_BY_HAND:
         return [row.reason, *marks(row.flags)]
     if row.reason and (row.value is None or row.reason == HELD):
@@ -331,12 +331,12 @@ def marks_of(row: Row) -> list[str]:
 
 @dataclass(frozen=True)
 class Layout:
-    """The layout of a task where it differs from that of all tasks.
+    """The tables of a task, where they differ from those of all tasks.
 
     `values`: tables of some values. `pairs`: the table of comparisons, from that of all tasks and
-    the differences. `whole`: tables in place of all others, with every subset; none where there is
-    no reason for it. `below`: further tables. `brief`: measures that are shown of subsets beside
-    the first. `told`: sentences of the result below the tables.
+    the differences. `whole`: tables that replace all others, with every subset; none to keep the
+    others. `below`: further tables. `brief`: measures that are shown for subsets beside the first.
+    `told`: sentences below the tables.
     """
 
     values: "Callable[[Sequence[Row]], list[Columns]] | None" = None

@@ -1,4 +1,4 @@
-"""Output on terminals: tables on standard output, everything else on standard error."""
+"""Output on terminals: tables on standard output, all other output on standard error."""
 
 import os
 import sys
@@ -36,7 +36,7 @@ BEGUN = 1e-9  # of a step that begins: rich takes its speed from the first thing
 
 
 class Screen:
-    """Standard output and error with the user's choices."""
+    """Standard output and error with the user's settings."""
 
     def __init__(self, output: Output) -> None:
         plain = not output.color or bool(os.environ.get("NO_COLOR"))
@@ -52,8 +52,8 @@ class Screen:
             _check_table(output)
 
     def show(self, tables: Iterable["Columns"], outcome: Outcome | None = None) -> None:
-        """Write tables to the file of --table, of an outcome with all its digits, and print them,
-        fitted to the width of the screen, unless standard output takes something else.
+        """Write tables to the file of --table, with all digits of an outcome, and print them,
+        fitted to the width of the screen, unless standard output is used for other data.
         """
         tables, target = list(tables), self.output.table
         if target is not None:
@@ -69,8 +69,8 @@ class Screen:
             print(text)
 
     def tell(self, texts: Iterable[str]) -> None:
-        """Sentences of the result on standard output, below the tables; a line each, which only
-        on a terminal is broken at its width.
+        """Print sentences of the result on standard output, below the tables; each is a line, which
+        is wrapped on a terminal only.
         """
         width = self.out.width - 1
         place = sys.stderr if self.output.table in STANDARD_INPUT else sys.stdout
@@ -80,7 +80,7 @@ class Screen:
             print(text if whole else fill(text, width, subsequent_indent="  "), file=place)
 
     def show_worst(self, outcome: Outcome) -> None:
-        """The worst items of each system on standard output, aligned, with the value of each."""
+        """Print the aligned worst items of each system on standard output, with their values."""
         row = outcome.estimates[0]
         for case in outcome.cases:
             about = ", ".join(filter(None, (case.collection, case.system, case.item)))
@@ -91,9 +91,8 @@ class Screen:
 
     @contextmanager
     def progress(self, first: str = "reading") -> Iterator[Callable[[str, int, int], None] | None]:
-        """A bar on standard error, on terminals only: what is being done, how much of it, and the
-        time left. Until it gets more it shows `first`. Of how much there is, 0 stands
-        for what nobody knows.
+        """A progress bar on standard error, on terminals only: step, amount done, and time left. It
+        shows `first` until the first report; a total of 0 means that it is not known.
         """
         if self.output.quiet or not sys.stderr.isatty():
             yield None
@@ -126,18 +125,18 @@ class Screen:
             yield advance
 
     def say(self, text: str) -> None:
-        """One line on standard error, unless quiet."""
+        """Print one line on standard error, unless quiet."""
         if not self.output.quiet:
             print(message(text), file=sys.stderr)
 
     def advise(self, problems: Sequence[Problem]) -> None:
-        """Print what a reader should know; faults of the data even without advice."""
+        """Print warnings and advice; faults of the data are printed even without advice."""
         for problem in problems:
             if problem.kind == "data" or self.output.advice:
                 self.say(f"{'note' if problem.kind == 'data' else 'advice'}: {problem.message}")
 
     def explain(self, outcome: Outcome) -> None:
-        """How files without a stated format were read; with --verbose how they are resampled."""
+        """Print the formats that were recognised; with --verbose also the resampling."""
         for reading in outcome.readings:
             self.say(reading)
         if not self.output.verbose:
@@ -150,7 +149,9 @@ class Screen:
         self.say(f"resampling: {', '.join(first.factors) or 'nothing'} ({units}); {way}")
 
     def judge(self, gates: "Sequence[Verdict]") -> None:
-        """A line for each gate that did not pass, even when quiet; how many passed."""
+        """Print a line for each gate that did not pass, even when quiet, and the number that
+        passed.
+        """
         for gate in sorted(gates, key=lambda g: g.state != "fail"):
             if gate.state != "pass":
                 print(message(f"gate {gate.state}: {gate}"), file=sys.stderr)
@@ -162,7 +163,7 @@ class Screen:
 
 
 def _check_table(output: Output) -> None:
-    """Refuse a file for the table before the work: UsageError."""
+    """Refuse a table file that cannot be written, before the work: UsageError."""
     from truecost.report.pictures import check_table
 
     table = output.table or ""
@@ -173,7 +174,7 @@ def _check_table(output: Output) -> None:
 
 
 def _frame(tables: Sequence["Columns"]) -> "pl.DataFrame":
-    """Tables below each other, with all digits where cells know them."""
+    """Tables below each other, with all digits where cells have them."""
     import polars as pl
 
     every = (table.document().in_full() for table in tables)
@@ -188,7 +189,7 @@ def printed(tables: Iterable["Columns"], width: int) -> str:
 
 
 def _texts(console: Console, tables: Iterable["Columns"]) -> Iterator[str]:
-    """Each table, or part of one that fits, as a console of this width shows it."""
+    """Each table, or fitting part of one, as text for a console of this width."""
     for part in (p for table in tables for p in parts_of(table.visible(), console.width)):
         with console.capture() as captured:
             console.print(part.table(console.width))
@@ -197,7 +198,7 @@ def _texts(console: Console, tables: Iterable["Columns"]) -> Iterator[str]:
 
 
 def _sums(record: Record, rows: Sequence[Row]) -> str:
-    """The sums that the measures of a system divide, where it is counted by items."""
+    """The sums that the measures of a system divide, if it is counted by items."""
     from truecost.report.words import errors_of
 
     own = [r for r in rows if r.dims["system"] == record.name and "subset" not in r.dims]
@@ -206,7 +207,7 @@ def _sums(record: Record, rows: Sequence[Row]) -> str:
 
 
 def _replicate_words(row: Row) -> str:
-    """How replicates are computed."""
+    """The way in which replicates are computed, in words."""
     if "trials_as_units" in row.flags:
         return "every trial is its own unit: each replicate weighs all trials"
     if row.item != "trial":
@@ -215,7 +216,7 @@ def _replicate_words(row: Row) -> str:
 
 
 def result_table(outcome: Outcome, verbose: bool = False) -> list[Columns]:
-    """The values, then the comparisons; of subsets the `brief` measures, unless verbose."""
+    """The values, then the comparisons; for subsets the `brief` measures, unless verbose."""
     layout = layout_of(outcome.task)
     if whole := layout.whole(outcome):
         return list(whole)
@@ -235,8 +236,8 @@ def result_table(outcome: Outcome, verbose: bool = False) -> list[Columns]:
 
 
 def brief(outcome: Outcome) -> tuple[str, ...]:
-    """The measures that are shown of subsets: those that were asked for; where none was, the first
-    and those that are one result with it.
+    """The measures that are shown for subsets: those asked for by name, otherwise the first and
+    those that form one result with it.
     """
     labels = tuple(dict.fromkeys(row.label for row in outcome.estimates))
     asked = {name for part in outcome.parts for of in part.scoring.values() for name in of.measures}
@@ -262,7 +263,7 @@ def _pairs(comparisons: Sequence[Comparison]) -> Columns:
 
 
 def _verdict(found: Comparison) -> str:
-    """The verdict of a comparison, and whether it holds alone."""
+    """The verdict of a comparison, and whether it holds only by itself."""
     alone = marks([f for f in found.difference.flags if f == "alone"])
     return ", ".join((verdict_word(found.difference), *alone))
 
@@ -318,7 +319,7 @@ def ledger_table(sets: "Sequence[EvaluationSet]") -> Columns:
 
 
 def _best_cells(best: "Best", task: str) -> tuple[str, str, str, str]:
-    """A measure with what it is about, its best value, of how many systems, and whose it is."""
+    """Cells for a measure: scope, best value, number of systems, and the best system."""
     try:
         shown_in: str = find_of_any_task(best.measure, task).shown_in
     except UsageError:  # a measure of another version, or one's own

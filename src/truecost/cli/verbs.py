@@ -1,4 +1,4 @@
-"""The verbs of tasks as commands: `verb(face, name)` is a function that the parser reads."""
+"""The verbs of tasks as commands: `verb(face, name)` is a function for the parser."""
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
@@ -104,9 +104,9 @@ P = inspect.Parameter
 
 
 def verb(face: Face, name: str) -> Command:
-    """A verb of a task as the parser reads it.
+    """A verb of a task as a command.
 
-    It has the signature and the help that the face asks for.
+    Its signature and help come from the face.
     """
     from truecost.verbs import choosing_of, options_of
 
@@ -125,9 +125,9 @@ def command(
 ) -> Command:
     """A command with the files and the options of a task.
 
-    `others`: types and defaults of further parameters. `done` is called with face, name, files, the
-    study that the options make, laid over that of --config, and others. `about`: what help says of
-    it, where the face does not. `own`: further keys by the table of the task.
+    `others`: types and defaults of further parameters. `done`: function that is called with face,
+    name, files, the study from the options (over that of --config), and others. `about`: help text,
+    where the face has none. `own`: further keys by the table of the task.
     """
     leads = bool(face.leading) and name != "validate"
     parameters = [P("files", P.VAR_POSITIONAL, annotation=Annotated[str, Parameter(negative=())])]
@@ -227,7 +227,7 @@ def _help(face: Face, name: str, others: Sequence[str], *, leads: bool, about: s
 def run_command(
     face: Face, name: str, _: Sequence[str], study: "Study", others: Mapping[str, Any]
 ) -> Any:
-    """Run the study as a verb asks for."""
+    """Run the study in the way of a verb."""
     output = others["output"]
     if name == "validate":
         return validated(study, others.get("wanted"), others["strict"], output)
@@ -248,7 +248,7 @@ def run_command(
 
 
 def __getattr__(name: str) -> Command:
-    """The command of a task and a verb, such as `terms__score`: made when it is asked for."""
+    """The command of a task and a verb, such as `terms__score`, made when it is needed."""
     from truecost.tasks import find
 
     task, mark, called = name.partition("__")

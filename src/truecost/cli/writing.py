@@ -1,5 +1,5 @@
-"""Tables that commands write; `convert`: one file format into another; `resources`: run a program
-and say what it took.
+"""Commands that write tables; `convert`: from one file format to another; `resources`: run a
+program and measure its use of resources.
 """
 
 import sys
@@ -40,7 +40,7 @@ class ToFile(Output):
 
 
 def check_file(output: ToFile, study: "Study") -> str | None:
-    """The format to write, once nothing stands against it (UsageError); None without a file."""
+    """The format to write, if the target is valid (UsageError otherwise); None without a file."""
     from truecost.formats.writers import check_target
 
     if output.output is None:
@@ -54,14 +54,16 @@ def check_file(output: ToFile, study: "Study") -> str | None:
 
 
 def refuse_both(output: ToFile) -> None:
-    """Refuse JSON where standard output takes the table."""
+    """Refuse JSON where standard output is used for the table."""
     if output.json:
         raise UsageError("--json and --output - both write standard output: give --output a file")
 
 
 @contextmanager
 def aside(output: ToFile) -> "Iterator[None]":
-    """Tables go to standard error while standard output takes what is written."""
+    """A context in which tables are printed on standard error, where standard output is used for
+    data.
+    """
     if output.output is None or not to_standard_output(output.output):
         yield
         return
@@ -70,12 +72,12 @@ def aside(output: ToFile) -> "Iterator[None]":
 
 
 def to_standard_output(path: str) -> bool:
-    """Whether a path is a lone hyphen, in place of which the parser gives the file of the input."""
+    """Whether a path is a single hyphen, for which the parser returns standard input."""
     return path in STANDARD_INPUT
 
 
 def format_for(path: str, output_format: str | None) -> str:
-    """The format to write: as asked for, by the ending, or CSV for standard output."""
+    """The format to write: the given one, that of the ending, or CSV for standard output."""
     from truecost.formats.writers import format_of
 
     plain = output_format is None and to_standard_output(path)
@@ -83,7 +85,7 @@ def format_for(path: str, output_format: str | None) -> str:
 
 
 def write_table(table: "Table", path: str, kind: str, *, force: bool) -> str:
-    """Write a table in a format; says which columns had no place there, if any."""
+    """Write a table in a format; prints the columns that it could not store, if any."""
     from truecost.formats import write
 
     if to_standard_output(path):
@@ -95,7 +97,7 @@ def write_table(table: "Table", path: str, kind: str, *, force: bool) -> str:
 
 
 def _printed(table: "Table", kind: str) -> tuple[str, ...]:
-    """Write to standard output; what has no place there."""
+    """Write to standard output; returns the columns that the format could not store."""
     from truecost.formats.writers import encode
 
     encoded = encode(table, kind)
@@ -198,7 +200,7 @@ def _changed(
     type: ScoreType | None = None,  # noqa: A002
     target: str | None = None,
 ) -> tuple["Table", list[str]]:
-    """The table with the names, the kind and the labels asked for; columns that made way."""
+    """The table with the given names, kind and labels, and the columns that were replaced."""
     sums = {new: old for new, old in map.items() if "+" in old}
     names = {new: old for new, old in map.items() if "+" not in old}
     dropped = [c for c in table.columns if c in map and c not in map.values()]
@@ -215,7 +217,7 @@ def _changed(
 
 
 def _with_constants(table: "Table", given: tuple[str, ...]) -> "Table":
-    """The table with columns that hold one value everywhere."""
+    """The table with columns of one constant value."""
     import polars as pl
 
     for text in given:
@@ -229,7 +231,9 @@ def _with_constants(table: "Table", given: tuple[str, ...]) -> "Table":
 
 
 def _renamed(table: "Table", names: Mapping[str, str]) -> "Table":
-    """The table with columns under new names, all at once; those that had them make way."""
+    """The table with columns under new names, all at once; columns that had these names are
+    removed.
+    """
     import polars as pl
 
     for new, old in names.items():
@@ -245,7 +249,7 @@ def _renamed(table: "Table", names: Mapping[str, str]) -> "Table":
 
 
 def _matrix(table: "Table", new: str, old: str) -> "Table":
-    """The table with several columns of numbers put side by side."""
+    """The table with several columns of numbers joined to a matrix."""
     import numpy as np
 
     names = old.split("+")
@@ -325,7 +329,7 @@ def resources(*command: str, phase: str = "", recorded: Recorded = RECORDED) -> 
 
 
 def _check(output: str, *, force: bool) -> None:
-    """Refuse a place for the record before the work, not after it."""
+    """Refuse an invalid file for the record before the work, not after it."""
     from truecost.formats.publishing import refused
     from truecost.formats.writers import check_target
 
@@ -337,7 +341,7 @@ def _check(output: str, *, force: bool) -> None:
 
 
 def _write(output: str, found: "Resources") -> None:
-    """Write the record; it is printed where that cannot be done, as the work may have been long."""
+    """Write the record; it is printed where this fails, as the work may have been long."""
     from truecost.formats.publishing import publish
 
     try:
@@ -348,7 +352,7 @@ def _write(output: str, found: "Resources") -> None:
 
 
 def _summary(found: "Resources") -> str:
-    """What was measured in a line, and what was not."""
+    """The measured resources in a line, and those that were not measured."""
     from truecost.core.digits import figure
 
     said = [
@@ -365,7 +369,7 @@ def _summary(found: "Resources") -> str:
 
 
 def _failed(found: "Resources", recorded: Recorded) -> str:
-    """That the program failed, and where its record is."""
+    """A message: the program failed, with the place of its record."""
     from truecost.resources.records import ending
 
     kept = f"; {recorded.output} records this and is refused as a measurement" * bool(

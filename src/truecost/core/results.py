@@ -22,9 +22,9 @@ MOST_UNDEFINED = 0.05  # a larger share of the replicates leaves a verdict incon
 
 
 class Kind(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A rate that a figure is made of: what is counted and of whom (`miss` of a `target`), errors
-    and trials, weights included, the effective number of units that hold the trials (Kish 1965),
-    the interval of the rate, and of events in time its design effect.
+    """A rate that is part of a figure: the nouns of error and trial (`miss` of a `target`),
+    weighted errors and trials, the effective number of units with trials (Kish 1965), the interval
+    of the rate, and for events in time its design effect.
     """
 
     what: str
@@ -314,7 +314,7 @@ class Estimate(Row, frozen=True, kw_only=True, eq=False):
 
 
 def label_of(measure: str, parameters: dict[str, Any]) -> str:
-    """How a measure with its variant is named: `measure`, or `measure:variant`."""
+    """The name of a measure with its variant: `measure`, or `measure:variant`."""
     return f"{measure}:{parameters['variant']}" if "variant" in parameters else measure
 
 

@@ -1,4 +1,4 @@
-"""`Standing`: one line of a leaderboard, as results store it."""
+"""`Standing`: one line of a leaderboard, as stored in results."""
 
 import msgspec
 

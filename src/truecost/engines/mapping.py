@@ -1,8 +1,8 @@
-"""Where jobs run: in threads of this process, in processes, or on the workers of Ray.
+"""Engines: jobs in threads of this process, in processes, or on the workers of Ray.
 
-An engine calls a function for each job and gives the results in the order of the jobs, whatever
-finishes first. A job may be done twice: it writes a file under another name and moves it, so that
-the second time changes nothing. Processes are spawned, never forked: polars and BLAS have threads.
+An engine calls a function for each job and returns the results in the order of the jobs, whatever
+finishes first. A job may run twice: it writes a file under a temporary name and renames it, so that
+a second run has no effect. Processes are spawned, never forked: polars and BLAS have threads.
 """
 
 import multiprocessing
@@ -27,7 +27,7 @@ OBJECTS = 200_000_000  # bytes of Ray's store: jobs are small, what they make li
 
 
 class Engine:
-    """Runs jobs; a subclass says where (`_completed`)."""
+    """A runner of jobs; a subclass defines where they run (`_completed`)."""
 
     def map(
         self,
@@ -46,16 +46,16 @@ class Engine:
     def _completed(
         self, function: Callable[..., R], jobs: Sequence[tuple[Any, ...]]
     ) -> Iterator[tuple[int, R]]:
-        """Place and result of each job, as they are done."""
+        """Index and result of each job, in the order in which jobs end."""
         raise NotImplementedError
 
     def close(self) -> None:
-        """Let go of the workers."""
+        """Release the workers."""
 
 
 @dataclass
 class Serial(Engine):
-    """Threads of this process."""
+    """An engine in threads of this process."""
 
     jobs: int
 
@@ -73,7 +73,7 @@ class Serial(Engine):
 
 @dataclass
 class Processes(Engine):
-    """Processes of this machine; a killed one is replaced, and what it did is done again."""
+    """An engine in processes of this machine; a killed process is replaced, its job repeated."""
 
     jobs: int
     _pool: ProcessPoolExecutor | None = field(default=None, init=False, repr=False)
@@ -124,7 +124,7 @@ def _end_with_parent() -> None:
 
 @dataclass
 class Ray(Engine):
-    """The workers of Ray, of this machine or of a cluster that is named by `RAY_ADDRESS`."""
+    """An engine on the workers of Ray, on this machine or on a cluster named by `RAY_ADDRESS`."""
 
     jobs: int
     _folder: str | None = field(default=None, init=False, repr=False)
@@ -157,7 +157,7 @@ class Ray(Engine):
             yield from ((sent[one], self._result(one, len(left) + 1)) for one in ready)
 
     def _result(self, one: Any, left: int) -> Any:
-        """What a job gave; its error as it was raised, without the way that it came."""
+        """The result of a job; its error is raised without the traceback of Ray."""
         try:
             return self._ray.get(one)
         except self._ray.exceptions.RayTaskError as error:
@@ -166,19 +166,19 @@ class Ray(Engine):
             raise InputError(_given_up(left)) from None
 
     def close(self) -> None:
-        """Let go of the workers."""
+        """Release the workers."""
         self._ray.shutdown()
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
 
 
 def _called(function: Callable[..., R], *job: Any) -> R:
-    """What a function gives, which need not be one that Ray takes for a function."""
+    """The result of a function of any kind: Ray itself accepts plain functions only."""
     return function(*job)
 
 
 def _given_up(left: int) -> str:
-    """What to say where workers are killed again and again."""
+    """The message where workers are killed again and again."""
     return (
         f"workers were killed {TRIES} times with {counted(left, 'job')} left: is there too little "
         f"memory? Use fewer workers (--jobs)"
@@ -194,9 +194,10 @@ ENGINES: dict[str, type[Serial | Processes | Ray]] = {
 
 @contextmanager
 def engine_of(name: str | None, jobs: int | None = None) -> Iterator[Engine]:
-    """An engine by its name, of so many threads, processes or workers; all cores by default.
+    """An engine by its name, with a number of threads, processes or workers. Default: one for each
+    core.
 
-    UsageError when there is none of that name, or Ray is missing.
+    UsageError when there is no such engine, or Ray is missing.
     """
     if name not in (None, *ENGINES):
         raise UsageError(f"engine {name!r} is not known: choose one of {', '.join(ENGINES)}")

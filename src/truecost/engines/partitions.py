@@ -1,9 +1,10 @@
 """Partitions: stretches of rows of files, each read by itself.
 
-They come from the data: so many rows of a Parquet file, so many bytes of whole lines of a text
-file. No partition depends on the number of workers, and no result on the partitions.
+Their size follows from the data: a number of rows of a Parquet file, a number of bytes of whole
+lines of a text file. No partition depends on the number of workers, and no result on the
+partitions.
 
-Labels of columns read in parts have codes of their own in each part, until they are merged.
+Labels of columns that are read in parts have separate codes in each part, until they are merged.
 """
 
 import gzip
@@ -32,11 +33,11 @@ Array = npt.NDArray[Any]
 
 @dataclass(frozen=True)
 class Sets:
-    """Which columns of labels have their labels in common.
+    """Sets of label columns that have their labels in common.
 
     `shared`: the set of a column, where it is not its own; `numbers`: sets whose labels are whole
-    numbers where all of them can be; `units`: the columns by which rows of one score and class
-    are ordered first, as rankings in memory are.
+    numbers if all of them can be; `units`: the columns by which rows of equal score and class are
+    ordered first, as in rankings in memory.
     """
 
     shared: Mapping[str, str] = field(default_factory=dict)
@@ -53,7 +54,7 @@ def merged_labels(
 ) -> tuple[dict[str, Array], list[dict[str, Array]]]:
     """All labels of each set, sorted, and for each part the new code of each old one by column.
 
-    `parts`: the labels of each part by column.
+    `parts`: labels of each part by column.
     """
     found: dict[str, set[str]] = {}
     for part in parts:
@@ -72,14 +73,14 @@ def merged_labels(
 
 
 def _sorted(labels: Collection[str], *, numbers: bool) -> Array:
-    """Labels in order; as whole numbers where they may be, and all of them are."""
+    """Labels in order; as whole numbers where this is allowed and all of them are."""
     if numbers and all(map(_is_whole, labels)):
         return np.array(sorted(map(int, labels)), np.int64)
     return np.array(sorted(labels), object)
 
 
 def _is_whole(label: str) -> bool:
-    """Whether a label is a whole number, written as numbers are."""
+    """Whether a label is a whole number in its usual form."""
     return (
         label.removeprefix("-").isdecimal()
         and str(int(label)) == label
@@ -99,9 +100,9 @@ PACKED = (".gz", ".npy", ".npz")
 
 @dataclass(frozen=True)
 class Partition:
-    """A stretch of a file: rows of Parquet, bytes of whole lines of text.
+    """A stretch of a file: rows of Parquet, or bytes of whole lines of text.
 
-    `line` is the number of the first line, `head` the line of the names of columns.
+    `line`: number of the first line; `head`: line with the names of the columns.
     """
 
     path: str
@@ -113,11 +114,11 @@ class Partition:
 
     @property
     def is_parquet(self) -> bool:
-        """Whether rows are counted, and no bytes."""
+        """Whether a file is Parquet, by its first bytes, or by its name in an object store."""
         return self.format == "parquet"
 
     def table(self, columns: Sequence[str] | None = None) -> Table:
-        """Its rows; of Parquet these columns alone."""
+        """The rows of the partition; for Parquet only the given columns."""
         if self.is_parquet:
             return self._rows(columns)
         try:
@@ -161,7 +162,7 @@ def is_parquet(path: str) -> bool:
 
 
 def _begins(path: str, mark: bytes) -> bool:
-    """Whether the first bytes of a file are these; not where it cannot be read."""
+    """Whether a file begins with these bytes; false where it cannot be read."""
     try:
         with Path(path).open("rb") as file:
             return file.read(len(mark)) == mark
@@ -170,7 +171,7 @@ def _begins(path: str, mark: bytes) -> bool:
 
 
 def stored_files(pattern: str) -> list[str]:
-    """The files of an object store that fit a pattern, sorted: Parquet alone."""
+    """The Parquet files of an object store that match a pattern, sorted."""
     if not is_parquet(pattern):
         raise UsageError(f"{pattern}: only Parquet is read from object stores: end it in .parquet")
     try:
@@ -187,7 +188,7 @@ def unreadable(path: str, error: BaseException) -> InputError:
 
 
 def size_of(paths: Sequence[str]) -> int:
-    """About how many rows files hold: counted of Parquet, guessed by the lines of others."""
+    """Approximate number of rows of files: counted for Parquet, estimated from lines for others."""
     try:
         return sum(_rows_of(path) if is_parquet(path) else _lines_of(path) for path in paths)
     except InputError:
@@ -195,7 +196,7 @@ def size_of(paths: Sequence[str]) -> int:
 
 
 def do_not_fit(paths: Sequence[str]) -> bool:
-    """Whether twice the memory that files take exceeds the free memory, where this is known."""
+    """Whether twice the size of files in memory exceeds the free memory, where this is known."""
     try:
         lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
         free = next(int(line.split()[1]) for line in lines if line.startswith("MemAvailable:"))
@@ -205,7 +206,9 @@ def do_not_fit(paths: Sequence[str]) -> bool:
 
 
 def _bytes_of(path: str) -> int:
-    """About how much memory a file takes; 0 where reading says what is wrong with it."""
+    """Approximate size of a file in memory; 0 for a file that cannot be read, as the reader reports
+    it.
+    """
     try:
         if not is_parquet(path):
             return Path(path).stat().st_size
@@ -280,8 +283,8 @@ def _check_pages(path: str) -> None:
 
 
 def _stretches(path: str, stated: str | None) -> Iterator[Partition]:
-    """Whole lines of a text file, `BYTES` or a little more at a time; of a file without rows one
-    that is empty.
+    """Stretches of whole lines of a text file, `BYTES` long or a little more; an empty one for a
+    file without rows.
     """
     try:
         with opened(path) as file:

@@ -1,15 +1,15 @@
-"""Sorted segments on disk: rows of any number in order of score, opened as memory maps.
+"""Sorted segments on disk: any number of rows in order of score, opened as memory maps.
 
 Four steps, of which the first and the third are jobs that may run anywhere::
 
     count(partition)   -> a file of its rows, range by range of the scores; labels of its own
-    merge(parts)       -> all labels, sorted; where each range begins
+    merge(parts)       -> all labels, sorted; the first row of each range
     sort(range)        -> the rows of a range of all partitions, sorted, at their place
     open               -> memory maps of all columns
 
-Edges of the ranges are scores of a sample: no tie is split, and they decide speed, never a result.
-Rows are put in order of all that they hold: what is equal is interchangeable, so that the bytes do
-not depend on the order of rows, partitions or workers.
+The edges of the ranges are scores of a sample: no tie is split, and they affect speed, never a
+result. Rows are ordered by all of their values, so that equal rows are interchangeable, and the
+bytes do not depend on the order of rows, partitions or workers.
 """
 
 import os
@@ -65,10 +65,10 @@ class MemoryRows:
 
 
 class Reader(Protocol):
-    """Reads partitions; it travels to the workers."""
+    """A reader of partitions, which is sent to the workers."""
 
     def sample(self, partition: Partition) -> Array:
-        """Scores of a partition, none of them NaN: they decide how ranges are cut."""
+        """Scores of a partition, without NaN, from which the ranges are made."""
 
     def __call__(self, partition: Partition) -> MemoryRows:
         """The rows of a partition."""
@@ -183,8 +183,8 @@ Plan = tuple[Sequence["Part"], Sequence[Mapping[str, Array]], "Layout", int]
 
 
 def _written(plan: Plan, folder: str) -> str:
-    """The file of what all ranges need: what it holds grows with the partitions, as do the ranges,
-    so that it is sent to each worker once and not with each job.
+    """The file with the data that sorting any range needs. Their size grows with the partitions, as
+    does the number of ranges, so that each worker reads them once instead of with each job.
     """
     number, name = mkstemp(".plan", dir=folder)
     with os.fdopen(number, "wb") as file:
@@ -194,7 +194,7 @@ def _written(plan: Plan, folder: str) -> str:
 
 @lru_cache(1)
 def _read(plan: str) -> Plan:
-    """What all ranges need, read once by each worker."""
+    """The data that sorting any range needs, read once by each worker."""
     with Path(plan).open("rb") as file:
         found: Plan = pickle.load(file)
     return found
@@ -222,7 +222,7 @@ def open_sorted(folder: str, sets: Sets, *, check: bool = True) -> Sorted:
 
 
 def _check_sums(layout: Layout, starts: Sequence[int], sums: Sequence[Sequence[int]]) -> None:
-    """ValueError where a column has another size, or other bytes than were written."""
+    """Check size and bytes of each column against those written: ValueError."""
     for k, (name, kind) in enumerate(layout.kinds.items()):
         size = Path(layout.place(name)).stat().st_size
         if size != (wanted := layout.rows * np.dtype(kind).itemsize):
@@ -275,21 +275,19 @@ def _narrow(column: Coded) -> Array:
 
 
 def _safe(key: str) -> str:
-    """A name of a file for a column of any name."""
+    """A file name for a column of any name."""
     return key.encode().hex()
 
 
 def _publish(place: Path, column: Array) -> None:
-    """Write a file as a whole: a worker that is killed leaves none, or one that is right."""
+    """Write a whole file: a killed worker leaves either no file or a complete one."""
     made = place.with_name(f"{place.name}.{os.getpid()}.part")
     column.tofile(made)
     made.replace(place)
 
 
 def _layout(parts: Sequence[Part], folder: str, sets: Sets) -> tuple[Layout, npt.NDArray[np.int64]]:
-    """The sorted columns, in the order in which they decide, and the row at which each range
-    begins.
-    """
+    """The sorted columns, in the order of the sort keys, and the first row of each range."""
     sizes = np.sum([np.diff(part.starts) for part in parts], axis=0)
     for part in parts:
         if other := parts[0].kinds.keys() ^ part.kinds.keys():
@@ -311,7 +309,7 @@ def _layout(parts: Sequence[Part], folder: str, sets: Sets) -> tuple[Layout, npt
 
 
 def _unit(layout: Layout) -> str:
-    """The column of labels where it is the only one beside scores and classes."""
+    """The name of the label column, if it is the only column beside scores and classes."""
     others = [name for name in layout.kinds if name not in ("scores", "codes")]
     alone = len(others) == 1 and others[0].startswith("text ")
     return others[0].removeprefix("text ") if alone else ""

@@ -1,14 +1,15 @@
-"""Whether the events of a log fit together, in order and in content; what was found, by line.
+"""Checks of the events of a log: their order and content; findings with their lines.
 
 Within a batch, predictions before adaptation come first, then questions, answers and `adapt`, and
-predictions after adaptation last: what is said before adapting may know nothing of the answers.
-Answers to questions of earlier batches may come at any time before the latter.
+predictions after adaptation last: a prediction before adaptation must not depend on the answers.
+Answers to questions of earlier batches may come at any time before the predictions after
+adaptation.
 
-All is read off the *stretches* of a log: events of one kind in one batch that follow each other
-within a stream of a run. There are few of them, however many events there are.
+The checks use the *stretches* of a log: consecutive events of one kind in one batch, within a
+stream of a run. There are few of them, however many events there are.
 
-Every check looks at whole columns, within each stream of each run. An error makes figures wrong; a
-warning is worth knowing.
+Every check reads whole columns, within each stream of each run. An error makes figures wrong; a
+warning does not.
 """
 
 from collections.abc import Iterator
@@ -61,10 +62,10 @@ class Finding:
 def findings(
     state: State, name: str, log: EventLog, events: pl.DataFrame, text: str
 ) -> Iterator[Finding]:
-    """A finding about some events if there are any: the text for the columns of the first.
+    """A finding about events, if there are any: the text, filled in from the columns of the first.
 
-    `{item}` is what it is about; `{asked_at}` is where the row `asked` stands, `{first_at}` where
-    the row `first` stands, and `{first_item}` what that is about.
+    `{item}`: item of the event; `{asked_at}`: place of the row `asked`; `{first_at}`: place of the
+    row `first`; `{first_item}`: item of that row.
     """
     if len(events):
         event = events.row(0, named=True)
@@ -83,10 +84,10 @@ def item_of(log: EventLog, row: int) -> str:
 
 
 def stretches_of(events: pl.DataFrame) -> pl.DataFrame:
-    """The stretches of a log, in order of the streams where these take turns.
+    """The stretches of a log, in order; streams may alternate.
 
-    From `row`, `group` (stream of a run), `batch`, `event` and `phase` of the events to `group`,
-    `batch`, `kind`, `row` of the first event and `size`, the number of events.
+    The columns `row`, `group` (stream of a run), `batch`, `event` and `phase` of events become
+    `group`, `batch`, `kind`, `row` of the first event, and `size`, the number of events.
     """
     post = (pl.col("event") == "predict") & (pl.col("phase") == "post")
     kind = pl.when(post).then(pl.lit(POST, pl.UInt8)).otherwise(pl.col("event").to_physical())
@@ -101,7 +102,7 @@ def stretches_of(events: pl.DataFrame) -> pl.DataFrame:
 
 
 def batches_in_order(log: EventLog, stretches: pl.DataFrame) -> Iterator[Finding]:
-    """Whether batch numbers begin with 0, and never go down nor leave gaps."""
+    """Check that batch numbers begin with 0, and never fall or leave gaps."""
     begins = (pl.col("group") != pl.col("group").shift()).fill_null(True)
     before = pl.col("batch").shift()
     steps = stretches.drop("size").with_columns(begins=begins, before=before).sort("row")
@@ -124,9 +125,9 @@ def batches_in_order(log: EventLog, stretches: pl.DataFrame) -> Iterator[Finding
 
 
 def steps_in_order(log: EventLog, stretches: pl.DataFrame, own: pl.DataFrame) -> Iterator[Finding]:
-    """Whether no prediction before adaptation, and no answer, comes too late in its batch.
+    """Check that no prediction before adaptation, and no answer, comes too late in its batch.
 
-    `own` are the answers to questions of their own batch.
+    `own`: answers to questions of their own batch.
     """
     after = stretches.filter(pl.col("kind") == POST).drop("size")
     adapted = stretches.filter(pl.col("kind") == ADAPT).drop("size")
@@ -147,7 +148,7 @@ def steps_in_order(log: EventLog, stretches: pl.DataFrame, own: pl.DataFrame) ->
 
 
 def asked_beside_predictions(log: EventLog, stretches: pl.DataFrame) -> Iterator[Finding]:
-    """Whether every batch with questions has predictions."""
+    """Check that every batch with questions has predictions."""
     predicted = stretches.filter(pl.col("kind").is_in([PRE, POST]))
     asked = stretches.filter(pl.col("kind") == QUERY)
     return findings(
@@ -158,7 +159,7 @@ def asked_beside_predictions(log: EventLog, stretches: pl.DataFrame) -> Iterator
 
 
 def _behind(stretches: pl.DataFrame, kind: int, others: pl.DataFrame) -> pl.DataFrame:
-    """The stretches of a kind behind the first of others in their batch, and that one."""
+    """The stretches of a kind after the first of `others` in their batch, and that one."""
     first = others.sort("row").unique(PLACE, keep="first", maintain_order=True)
     named = first.select(*PLACE, first="row", first_kind="kind")
     both = stretches.filter(pl.col("kind") == kind).join(named, on=PLACE)
@@ -229,14 +230,14 @@ def check_events(log: EventLog) -> tuple[Finding, ...]:
 
 
 def _versions(log: EventLog) -> Finding | None:
-    """An error where versions of a model are told apart: a stream has one model."""
+    """An error for a log with several versions of a model: a stream has one model."""
     stated = log.frame.select(pl.row_index("row"), "version").drop_nulls()
     text = "this is the log of a lifelong run: truecost lifelong score LOG"
     return next(findings("error", "predictions", log, stated, text), None)
 
 
 def _group(frame: pl.DataFrame) -> pl.Expr:
-    """A whole number for each stream of each run."""
+    """A number for each stream of each run."""
     codes = [pl.col(name).to_physical().cast(pl.Int64).fill_null(-1) for name in ("run", "stream")]
     if all(frame[name].null_count() == len(frame) for name in ("run", "stream")):
         return pl.lit(0, pl.Int64).alias("group")
@@ -245,14 +246,16 @@ def _group(frame: pl.DataFrame) -> pl.Expr:
 
 
 def _telling(events: pl.DataFrame, *names: str) -> Key:
-    """The id, and those of the columns that hold more than one value: the others cost time only."""
+    """The id, and those of the columns with more than one value; constant columns only cost
+    time.
+    """
     return ["id", *(name for name in names if events[name].n_unique() > 1)]
 
 
 def _predictions(
     log: EventLog, item: Key, pre: pl.DataFrame, post: pl.DataFrame
 ) -> Iterator[Finding]:
-    """Whether each item is predicted once in a phase, in one batch, in both phases."""
+    """Check that each item is predicted once in a phase, in one batch, in both phases."""
     faults = list(_predicted_once(log, item, pre))
     place = ["group", "batch", "id"]
     alike = (
@@ -289,7 +292,7 @@ def _predicted_once(log: EventLog, item: Key, part: pl.DataFrame) -> Iterator[Fi
 def _in_one_batch(
     log: EventLog, item: Key, pre: pl.DataFrame, post: pl.DataFrame
 ) -> Iterator[Finding]:
-    """Whether items are predicted after adaptation where they were before it."""
+    """Check that an item is predicted in the same batch before and after adaptation."""
     first = pre.unique(item, keep="first").select(*item, pl.col("batch").alias("other"))
     both = post.join(first, on=item, how="left").sort("row")
     yield from findings(
@@ -306,7 +309,7 @@ def _in_one_batch(
 def _about_predicted(
     log: EventLog, item: Key, asked: pl.DataFrame, pre: pl.DataFrame, post: pl.DataFrame
 ) -> Iterator[Finding]:
-    """Whether items that are asked about were predicted."""
+    """Check that items of questions were predicted."""
     items = asked.unique(item)
     if pre.join(items, on=item, how="semi").n_unique(item) == len(items):
         return  # looked at from the side of the questions first, as they are few
@@ -321,7 +324,7 @@ def _about_predicted(
 def _once(
     log: EventLog, name: str, key: Key, part: pl.DataFrame, texts: tuple[str, str]
 ) -> Iterator[Finding]:
-    """Whether events of a key occur once: what a second one is, and the rule that it breaks."""
+    """Check that events of a key occur once; `texts`: verb for a second one, and the rule."""
     text = f"item {{item}} is {texts[0]} twice (first in {{first_at}}); {texts[1]}"
     return findings("error", name, log, _again(part, key), text)
 
@@ -329,7 +332,7 @@ def _once(
 def _answers(
     log: EventLog, question: Key, asked: pl.DataFrame, answers: pl.DataFrame
 ) -> Iterator[Finding]:
-    """Whether answers follow their questions."""
+    """Check that answers follow their questions."""
     first = asked.unique(question, keep="first", maintain_order=True)
     known = first.select(*question, asked="row", asked_batch="batch")
     joined = answers.join(known, on=question, how="left", nulls_equal=True).sort("row")

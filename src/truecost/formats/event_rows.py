@@ -1,8 +1,9 @@
-"""Events from tables and from JSON lines: every value of the right type, every rule of a row kept.
+"""Events from tables and from JSON lines: checks of the type of every value and the rules of every
+row.
 
-All rules are looked at in one pass over the columns; rows are looked for only where one is broken.
-A file of JSON lines is read at once; which line is no event is looked for only when polars refuses
-it.
+All rules are checked in one pass over the columns; single rows are read only where a rule is
+broken. A file of JSON lines is parsed at once; an invalid line is looked for only when polars
+refuses the file.
 """
 
 import codecs
@@ -86,7 +87,7 @@ EXPECTED = "expected one JSON object a line, an event each"
 
 
 def refuse_rows(frame: pl.DataFrame, source: str, where: Callable[[int], str]) -> None:
-    """Refuse an event that is none; `where` names a row (from 0)."""
+    """Refuse invalid events; `where` names a row (from 0)."""
     broken = frame.select(mask.any().alias(str(at)) for at, (mask, _) in enumerate(RULES)).row(0)
     if True not in broken:
         return
@@ -100,13 +101,13 @@ def refuse_rows(frame: pl.DataFrame, source: str, where: Callable[[int], str]) -
 
 
 def unknown_word(column: str, word: str) -> str:
-    """The fault of a word in a column that allows a few."""
+    """The fault of a word in a column that allows only some words."""
     *most, last = WORDS[column]
     return f"the {column} is {word!r}; expected {', '.join(most)} or {last}"
 
 
 def _event_name(event: dict[str, Any]) -> str:
-    """Which event it is."""
+    """The name of an event in messages."""
     item = "" if event["id"] is None else f" of item {event['id']!r}"
     batch = "" if event["batch"] is None else f" in batch {event['batch']}"
     return f"of {event['event']}{item}{batch}"
@@ -142,7 +143,7 @@ def _texts(table: Table, name: str) -> pl.Series:
 
 
 def _words(table: Table, name: str, kind: pl.DataType) -> pl.Series:
-    """A column of a few words."""
+    """A column with a few allowed words."""
     texts = _texts(table, name)
     wrong = texts.is_not_null() & ~texts.is_in(list(WORDS[name]))
     _refuse(table, wrong, lambda row: unknown_word(name, texts[row]))
@@ -150,7 +151,7 @@ def _words(table: Table, name: str, kind: pl.DataType) -> pl.Series:
 
 
 def _numbers(table: Table, name: str) -> pl.Series:
-    """A column of numbers; null where nothing is said, NaN where that is said."""
+    """A column of numbers; null for a missing value, NaN for a stated NaN."""
     column = table.frame[name]
     if column.dtype.is_numeric():
         return column.cast(pl.Float64)
@@ -162,7 +163,9 @@ def _numbers(table: Table, name: str) -> pl.Series:
 
 
 def _whole(table: Table, numbers: pl.Series) -> pl.Series:
-    """Whole numbers; NaN says nothing, as where a table has no empty cells for whole numbers."""
+    """Whole numbers; NaN counts as missing, for tables whose whole numbers cannot have empty
+    cells.
+    """
     values = numbers.fill_nan(None)
     wrong = (values != values.round()) | (values.abs() >= 2.0**53)
     expected = "a whole number was expected"
@@ -171,7 +174,7 @@ def _whole(table: Table, numbers: pl.Series) -> pl.Series:
 
 
 def _refuse(table: Table, wrong: pl.Series, why: Callable[[int], str]) -> None:
-    """InputError for the first row that is wrong."""
+    """InputError for the first wrong row."""
     if wrong.any():
         row = int(wrong.arg_max() or 0)
         where = f"line {row + table.first_line}" if table.first_line >= 0 else f"row {row + 1}"
@@ -211,9 +214,9 @@ def read_lines(data: bytes, source: str) -> tuple[pl.DataFrame, list[str], tuple
 def _with_seen(
     data: bytes, schema: dict[str, pl.DataType], seen: Iterable[str]
 ) -> pl.DataFrame | None:
-    """The events, faster where most columns never occur; None when that cannot be relied on.
+    """The events, read faster where most columns never occur; None when this is not reliable.
 
-    Polars looks for a column of no type in no time, and refuses values in it.
+    Polars spends no time on a column without a type, and refuses values in it.
     """
     if not _refuses_values_of_no_type():
         return None
@@ -226,7 +229,9 @@ def _with_seen(
 
 @cache
 def _refuses_values_of_no_type() -> bool:
-    """Whether this version of polars does so, and does not drop the values."""
+    """Whether this version of polars refuses values in a column without a type, instead of ignoring
+    them.
+    """
     try:
         pl.read_ndjson(b'{"a":1}\n', schema={"a": NONE})
     except FAULTS:
@@ -235,7 +240,7 @@ def _refuses_values_of_no_type() -> bool:
 
 
 def _without_cut_line(data: bytes, source: str) -> tuple[bytes, tuple[str, ...]]:
-    """The lines without a last one that lacks its end, and what is said of that."""
+    """The lines without an incomplete last one, and a note about it."""
     end = data.rfind(b"\n") + 1
     last = data[end:]
     if not last.strip():
@@ -257,7 +262,7 @@ def _without_cut_line(data: bytes, source: str) -> tuple[bytes, tuple[str, ...]]
 
 
 def _refuse_blank_lines(data: bytes, source: str, events: int) -> None:
-    """Blank lines may stand at the end only."""
+    """Refuse blank lines before the end."""
     data = data.rstrip(b" \t\r\n") + b"\n"
     lines = data.count(b"\n")
     if lines == events:
@@ -278,7 +283,7 @@ def _without_truth(texts: pl.Series, data: bytes) -> pl.Series:
 
 
 def _object(data: bytes, row: int) -> dict[str, Any]:
-    """What the line of a row holds."""
+    """The object in the line of a row."""
     start = 0
     for _ in range(row):
         start = data.index(b"\n", start) + 1
@@ -286,7 +291,7 @@ def _object(data: bytes, row: int) -> dict[str, Any]:
 
 
 def _columns(data: bytes) -> list[str]:
-    """The names that occur in the first and in the last lines, in order."""
+    """The keys in the first and in the last lines, in order."""
     first, last = data[:LOOKED_AT], data[max(len(data) - LOOKED_AT, 0) :]
     found: dict[str, None] = {}
     for line in (first + b"\n" + last).split(b"\n"):  # lines that are cut say nothing
@@ -295,13 +300,13 @@ def _columns(data: bytes) -> list[str]:
 
 
 def _loaded(line: bytes) -> dict[str, Any]:
-    """The object of a line; nothing of one that holds none."""
+    """The object of a line; an empty one for a line without one."""
     found = json_object(line, strict=False)
     return {} if isinstance(found, str) else found
 
 
 def _fault(data: bytes, source: str, schema: dict[str, pl.DataType], said: str) -> str:
-    """Which line is no event, of lines that polars refused."""
+    """The first invalid line, for a file that polars refused."""
     data = decoded(data, source)
     for before, part in byte_blocks(data):
         try:
@@ -314,7 +319,7 @@ def _fault(data: bytes, source: str, schema: dict[str, pl.DataType], said: str) 
 
 
 def _wrong(line: bytes) -> str:
-    """What is wrong with a line; empty when nothing is."""
+    """The fault of a line; empty without one."""
     found = json_object(line)
     if isinstance(found, str):
         return f"{found}: {_shortened(line)}; {EXPECTED}"
@@ -322,7 +327,7 @@ def _wrong(line: bytes) -> str:
 
 
 def _wrong_value(name: str, event: dict[str, Any]) -> str:
-    """What is wrong with a value; empty when nothing is."""
+    """The fault of a value; empty without one."""
     from truecost.formats.events import SCHEMA
 
     value, (kind, _) = event[name], SCHEMA.get(name, (pl.String(), ""))
@@ -349,5 +354,5 @@ def _is_whole(value: object) -> bool:
 
 
 def _shortened(line: bytes) -> str:
-    """A line for a message, cut short."""
+    """A line shortened for a message."""
     return repr(cut(line.decode("utf-8", "replace").rstrip()))

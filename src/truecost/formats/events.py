@@ -9,12 +9,12 @@ does not need may be left out)::
     {"t":2.5,"batch":0,"event":"adapt","cpu_seconds":0.04}
     {"t":2.5,"batch":0,"id":"a7","event":"predict","phase":"post","score":0.2,"decision":"1"}
 
-Labels and decisions are text. In JSON a number becomes the shortest text that says it (`1.0`
+Labels and decisions are text. In JSON a number becomes its shortest text (`1.0`
 becomes `1`), true and false become `1` and `0`; text stays as it is.
 
-Polars reads the file as a whole; only when it refuses is the line looked for. The values of single
-events are checked by `event_rows`, how events fit together by `event_checks`; `learning/log.py`
-writes them.
+Polars parses the file as a whole; an invalid line is looked for only when it refuses. `event_rows`
+checks the values of single events, `event_checks` the order of events; `learning/log.py` writes
+event logs.
 """
 
 from collections.abc import Sequence
@@ -36,7 +36,7 @@ UNFINISHED = ".part"  # what a run is called while it goes on
 
 
 def files_of(path: str) -> tuple[list[str], list[str]]:
-    """The logs of a system, a log or a folder of logs, and those that are not finished, by name."""
+    """The logs of a system, from a log or a folder of logs, and the unfinished ones by name."""
     folder = Path(path)
     if path in STANDARD_INPUT or not folder.is_dir():
         return [path], []
@@ -225,7 +225,7 @@ def of_table(table: Table) -> EventLog:
 
 
 def _checked(log: EventLog, seen: Sequence[str]) -> EventLog:
-    """A log whose events have what they need, as `EventLog` holds it."""
+    """A log whose events have all required columns, as an `EventLog`."""
     _refuse_missing(log, seen)
     refuse_rows(log.frame, log.source, log.where)
     problems = log.problems + _ignored(seen, log.source)
@@ -233,7 +233,7 @@ def _checked(log: EventLog, seen: Sequence[str]) -> EventLog:
 
 
 def _kind(data: bytes, path: str, stated: str | None) -> str:
-    """The format: the stated one, else by ending, else by content."""
+    """The format: the stated one, otherwise that of the ending, otherwise that of the content."""
     if stated is not None:
         return known_format(stated, EVENT_LOGS)
     kind = None if path in STANDARD_INPUT else by_ending(path, EVENT_LOGS)

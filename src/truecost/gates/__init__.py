@@ -5,10 +5,10 @@ limit, *fail* when all of it lies beyond the limit, *undecided* when the limit l
 interval; then the data are too few to decide, and the gate reports about how many units would be
 needed. It decides by intervals of the method `auto`, unless it names another.
 
-- `gate`: `Gate`, the request; which rows it is about, and by which intervals it decides;
+- `gate`: `Gate`, the request, with the choice of its rows and intervals;
 - `checking`: `check`, and `assert_gate`, the helper for tests;
-- `needing`: how many units would decide a gate;
-- `verdict`: gates from the command line and TOML; `Verdict`, how a gate turned out, for result
+- `needing`: the number of units that would decide a gate;
+- `verdict`: gates from the command line and TOML; `Verdict`, the result of a gate, for result
   files, Markdown and JUnit XML; `workflow`: `annotate`, which shows verdicts in a GitHub workflow.
 """
 

@@ -1,5 +1,5 @@
-"""From gates and rows to verdicts: pass, fail or undecided; a row against limits in a test of one's
-own (`assert_gate`).
+"""From gates and rows to verdicts: pass, fail or undecided; and the check of a row against limits
+in the user's own tests (`assert_gate`).
 """
 
 import math
@@ -81,7 +81,7 @@ def exit_code(verdicts: Iterable[Verdict]) -> int:
 
 
 def judge(gate: Gate, row: Row) -> Verdict:
-    """The verdict of a gate on the row that it is about: a value, or a difference."""
+    """The verdict of a gate on one of its rows: a value, or a difference."""
     gate.check_direction(row.direction)
     gate.check_size(row.shown_in)
     check_method(gate, row)
@@ -107,10 +107,10 @@ def judge(gate: Gate, row: Row) -> Verdict:
 def state_of(gate: Gate, row: Row) -> State:
     """Pass, fail or undecided.
 
-    An interval need not hold its value: where it does not, the value counts as an end of it, so
+    An interval need not contain its value: where it does not, the value counts as an end of it, so
     that no gate passes with a value beyond the limit. A quantity measured once has no interval, and
-    no number of units would give it one: its value decides. An interval without width leaves the
-    gate undecided: no spread in the data is no certainty.
+    more units would give it none: its value decides. An interval without width leaves the gate
+    undecided, as data without spread are no certainty.
     """
     sign = 1 if gate.is_upper else -1
     near, far = (row.lower, row.upper) if gate.is_upper else (row.upper, row.lower)
@@ -132,12 +132,12 @@ def state_of(gate: Gate, row: Row) -> State:
 
 
 def measured_once(row: Row) -> bool:
-    """Whether a row has a value and, as nothing could be drawn again, no interval."""
+    """Whether a row has a value but, as its quantity was measured once, no interval."""
     return row.value is not None and row.lower is row.upper is None and not row.n_replicates
 
 
 def _unknown(row: Row) -> str:
-    """Why the interval cannot be held against a limit; empty when it can."""
+    """The reason why the interval cannot be compared with a limit; empty when it can."""
     if row.value is None:
         return f"there is no value: {_missing_reason(row)}"
     if row.lower is None or row.upper is None:
@@ -154,7 +154,7 @@ def _unknown(row: Row) -> str:
 
 
 def _missing_reason(row: Row) -> str:
-    """Why a value or an interval is missing."""
+    """The reason why a value or an interval is missing."""
     return (row.reason or "").removeprefix("undefined: ") or "undefined"
 
 
@@ -172,14 +172,14 @@ def _decided(gate: Gate, row: Row, state: State) -> str:
 
 
 def _precise(found: float | None, gate: Gate, row: Row) -> str:
-    """The value or an end of the interval with as many digits as tell it from the limit."""
+    """The value or an end of the interval with enough digits to differ from the limit."""
     numbers = row.value, row.lower, row.upper
     places = precision(*numbers, row.scale, apart=gate.limit)
     return told_apart(found, gate.limit, places, row.scale)
 
 
 def _too_few(gate: Gate, row: Row, found: Needed) -> str:
-    """That the limit lies in the interval, and what more units would do."""
+    """A message: the limit is inside the interval, with the units that would decide."""
     limit, value = number(gate.limit, row.scale), _precise(row.value, gate, row)
     if row.value is not None and (row.value - gate.limit) * (1 if gate.is_upper else -1) > 0:
         side = "above" if gate.is_upper else "below"
@@ -213,7 +213,9 @@ def _too_few(gate: Gate, row: Row, found: Needed) -> str:
 
 
 def _more_units(row: Row, units: int) -> str:
-    """`about 300 more speakers would decide, 400 in all,`; of crossed factors all grow alike."""
+    """`about 300 more speakers would decide, 400 in all,`; the units of crossed factors all grow by
+    one ratio.
+    """
     if row.units_by_factor:
         grown = ", ".join(
             f"{math.ceil(n * units / row.n_units)} of {name}"
@@ -230,7 +232,7 @@ def _times(row: Row, units: int) -> str:
 
 
 def _units_name(row: Row) -> str:
-    """What was resampled, in the plural."""
+    """The noun for the resampled units, in the plural."""
     names = row.factors or ("unit",)
     return plural(names[0]) if len(names) == 1 else f"units of {' and of '.join(names)} each"
 

@@ -1,8 +1,8 @@
-"""One gate: which rows it is about and the limit that their intervals must keep.
+"""A gate: the choice of its rows, and the limit on their intervals.
 
-Percentile and bca intervals may be far too narrow where errors are few. `delta` takes the place of
-any method where cells of AB/BA are too small for it, and is wider: it is nothing that a user asks
-for, so every gate accepts it.
+Percentile and bca intervals may be far too narrow where errors are few. `delta` replaces any method
+where cells of AB/BA are too small for it, and is wider: no user asks for it, so that every gate
+accepts it.
 """
 
 import math
@@ -180,7 +180,7 @@ DIMS = tuple(name for name in names.DIMS if name in Gate.__struct_fields__)
 
 
 def number(limit: float, scale: Scale = "") -> str:
-    """A limit as it was written, or in percent, with all the digits that it was given."""
+    """A limit as text, or in percent, with all of its digits."""
     return f"{factor_of(scale) * limit:.10g}{sign_of(scale)}"
 
 
@@ -243,7 +243,7 @@ def _values_or_differences(gate: Gate, rows: Sequence[Row]) -> list[Row]:
 
 
 def _rows_named(gate: Gate, what: str, rows: Sequence[Row]) -> list[Row]:
-    """The rows that have the name which the gate wants; UsageError with those there are."""
+    """The rows with the name in the gate; UsageError with the existing names."""
     wanted = getattr(gate, what)
     if found := [row for row in rows if wanted in _names(row, what)]:
         if what != "application":
@@ -259,14 +259,16 @@ def _rows_named(gate: Gate, what: str, rows: Sequence[Row]) -> list[Row]:
 
 
 def _names(row: Row, what: str) -> tuple[str | None, ...]:
-    """What a row is called: its measure with the variant and without, its baseline, or a dim."""
+    """The names of a row: its measure with and without the variant, its baseline, or a dim."""
     if what == "measure":
         return row.label, row.measure
     return (row.baseline if what == "baseline" else row.dims.get(what),)
 
 
 def _whole_data(gate: Gate, rows: Sequence[Row]) -> list[Row]:
-    """Without the rows of subsets, queries and so on, unless the gate names the subset."""
+    """The rows of whole data, without those of subsets, queries and so on, unless the gate names
+    the subset.
+    """
     allowed = {dim for dim in DIMS if dim != "subset" or gate.subset is not None}
     found = [row for row in rows if set(row.dims) <= allowed]
     if not found and gate.subset is None and all("subset" in row.dims for row in rows):
@@ -301,7 +303,7 @@ def _how_to_choose(rows: Sequence[Row]) -> str:
 
 
 def _check_complete(gate: Gate, found: Sequence[Row], everywhere: Sequence[Row]) -> None:
-    """Refuse a gate that would pass over a system because that has no such row."""
+    """Refuse a gate that would ignore a system, because that has no such row."""
     dims = [dim for dim in EACH if any(dim in row.dims for row in found)]
     if all(row.dims.get("application") == EVERY_PRIOR for row in found):
         dims.remove("application")
@@ -322,14 +324,14 @@ def _check_complete(gate: Gate, found: Sequence[Row], everywhere: Sequence[Row])
 
 
 def without_width(row: Row) -> bool:
-    """Whether both ends of the interval are one figure, but for rounding."""
+    """Whether both ends of the interval are equal, except for rounding."""
     if row.lower is None or row.upper is None:
         return False
     return "no_spread" in row.flags or math.isclose(row.lower, row.upper, rel_tol=1e-9)
 
 
 def check_method(gate: Gate, row: Row) -> None:
-    """Refuse an interval of another method than the gate decides by.
+    """Refuse an interval by another method than that of the gate.
 
     An interval that is missing or has no width leaves a gate undecided, whatever its method.
     """
@@ -352,9 +354,10 @@ def check_method(gate: Gate, row: Row) -> None:
 
 
 def check_alike(gate: Gate, about: Sequence[Row], rows: Iterable[Row]) -> None:
-    """Refuse to hold systems against one limit, or each other, by unlike intervals.
+    """Refuse to compare systems with one limit, or with each other, by intervals of different
+    methods.
 
-    Differences bring the rows of the system and the baseline along.
+    For differences the rows of the system and the baseline are checked too.
     """
     beside = [row for row in rows if any(_enters(row, of) for of in about)]
     seen: dict[str, Row] = {}
@@ -384,7 +387,7 @@ def _enters(row: Row, difference: Row) -> bool:
 
 
 def _method_words(row: Row) -> str:
-    """Method and, of `auto`, the correlation that it assumes where the data show none."""
+    """The method and, for `auto`, the correlation that it assumes where the data show none."""
     found = ICC.search(row.signature) if row.method == "auto" else None
     return f"method {row.method}" + (f", icc {found[1]}" if found else "")
 

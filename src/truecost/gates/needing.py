@@ -1,12 +1,12 @@
-"""How many units, or hours of events, would decide a gate.
+"""The number of units, or hours of events, that would decide a gate.
 
-Of what is needed (`needed`): the limit is `away` from the value, the end of the interval on its
-side `arm`; the standard error is SE = arm / z, z the normal quantile of the level. With N in place
-of n units the arm is arm sqrt(n / N), and the limit is kept with 80 % power where
+Formulas of `needed`: `away` is the distance from the value to the limit, `arm` that to the end of
+the interval on this side; the standard error is SE = arm / z, with z the normal quantile of the
+level. With N instead of n units the arm is arm sqrt(n / N), and the gate decides with 80 % power if
 
 - the truth is the value: N = n ((z + .84) / z * arm / away)^2;
 - the truth is as uncertain as the interval shows: z r + .84 sqrt(1 - r^2) <= away / SE with
-  r = sqrt(n / N), the n units being part of the N. No N does it where away <= .84 SE.
+  r = sqrt(n / N), the n units being part of the N. No N is enough where away <= .84 SE.
 
 Rates of events in time need hours, not units: `truecost.core.intervals.events`.
 """
@@ -28,7 +28,7 @@ ENDS_OF_RATES = ((0.0, True), (1.0, False))  # a rate there, and whether it is i
 
 @dataclass(frozen=True)
 class Needed:
-    """Units, or hours of events in time, in all that decide a gate with 80 % power: if the truth is
+    """Total units, or hours of events in time, that decide a gate with 80 % power: if the truth is
     the value, and if it is as uncertain as the interval shows; None where no number is enough.
     """
 
@@ -56,7 +56,7 @@ def needed(gate: Gate, row: Row) -> Needed:
 
 def more_units(row: Row) -> str:
     """`About 260 more speakers would show a difference as large as this one`: with 80 % power, if
-    the difference stayed as it is; empty where nobody would collect so many.
+    the difference stays the same; empty where the number is too large to collect.
     """
     wanted = needed(Gate(measure=row.measure, max_upper=0.0), row).if_value
     if wanted is None or wanted > MOST_COLLECTED * row.n_units:
@@ -80,7 +80,8 @@ def _needed_hours(gate: Gate, row: Row, heard: Heard) -> Needed:
 def _predicted(z: float, apart: float) -> float:
     """N / n where the truth is uncertain; `apart` is away / SE, below z.
 
-    z r + .84 sqrt(1 - r^2) rises from .84 at r = 0 to its greatest value above z: the smaller root.
+    z r + .84 sqrt(1 - r^2) rises from .84 at r = 0 to its greatest value above z: the smaller root
+    is returned.
     """
     if apart <= Z_POWER:
         return math.inf

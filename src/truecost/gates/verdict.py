@@ -69,7 +69,7 @@ def parse_gate(text: str) -> Gate:
 
 
 def _is_measure(text: str) -> bool:
-    """Whether a measure is named, whose parameter may have an equals sign: `bleu:floor=0.2`."""
+    """Whether a text names a measure, whose parameter may have an equals sign: `bleu:floor=0.2`."""
     try:
         find_of_any_task(text)
     except UsageError:
@@ -122,8 +122,8 @@ def read_gates(path: str) -> tuple[Gate, ...]:
 
 
 def refuse_twice(gates: Sequence[Gate], places: Sequence[str]) -> None:
-    """Refuse two limits on the same side for the same rows, both with the same outcome of undecided
-    ones: UsageError with both places.
+    """Refuse two limits on the same side for the same rows and the same outcome when undecided:
+    UsageError with both places.
     """
     seen: dict[tuple[Any, ...], str] = {}
     for gate, place in zip(gates, places, strict=True):
@@ -280,7 +280,7 @@ NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def summary(verdicts: Sequence[Verdict]) -> str:
-    """How many gates are in which state: `1 failed, 2 passed`."""
+    """The number of gates in each state: `1 failed, 2 passed`."""
     words = (("fail", "failed"), ("undecided", "undecided"), ("pass", "passed"))
     counts = [(sum(v.state == state for v in verdicts), word) for state, word in words]
     return ", ".join(f"{n} {word}" for n, word in counts if n) or "none"
@@ -301,7 +301,7 @@ def markdown(verdicts: Sequence[Verdict], title: str = "Quality gates") -> str:
 
 
 def _cells(verdict: Verdict) -> dict[str, str]:
-    """One row of the table by the names of its columns."""
+    """A row of the table, by column name."""
     state = verdict.state if verdict.state == "pass" else f"**{verdict.state}**"
     if verdict.state == "undecided" and verdict.passed:
         state = "undecided (passes)"
@@ -347,7 +347,7 @@ def junit(verdicts: Sequence[Verdict], name: str = "truecost gates") -> str:
 
 
 def _case(verdict: Verdict) -> list[str]:
-    """A test case: what was checked, and why it did not pass."""
+    """A test case: the check, and the reason why it did not pass."""
     from xml.sax.saxutils import escape, quoteattr
 
     about = f" ({verdict.about})" if verdict.about else ""
@@ -370,5 +370,5 @@ def _case(verdict: Verdict) -> list[str]:
 
 
 def _clean(text: str) -> str:
-    """Text without the characters that XML cannot hold."""
+    """Text without characters that XML does not allow."""
     return NOT_XML.sub("\ufffd", text)

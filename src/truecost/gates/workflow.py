@@ -10,8 +10,8 @@ from truecost.gates.verdict import Verdict, markdown
 
 
 def annotations(verdicts: Sequence[Verdict]) -> list[str]:
-    """A line for each gate that did not pass, as workflows of GitHub mark their runs: `::error
-    title=TITLE::MESSAGE`, or `::warning` where an undecided gate lets the system through.
+    """A line for each gate that did not pass, in the form of annotations of GitHub workflows:
+    `::error title=TITLE::MESSAGE`, or `::warning` where an undecided gate counts as passed.
     """
     return [
         f"::{'warning' if verdict.passed else 'error'} "
@@ -22,15 +22,15 @@ def annotations(verdicts: Sequence[Verdict]) -> list[str]:
 
 
 def _in_workflow(text: str, beside: str = "") -> str:
-    """Text in a line that a workflow reads: nothing in it ends the line or is a mark."""
+    """Text for an annotation line, with line breaks and marks escaped."""
     return "".join(f"%{ord(c):02X}" if c in f"%\r\n{beside}" else c for c in visible(text, "\r\n"))
 
 
 def annotate(verdicts: Sequence[Verdict]) -> None:
-    """Tell a workflow of GitHub how gates turned out: a page of its run, and marks on it.
+    """Report verdicts to a GitHub workflow: a page of the run, and annotations.
 
-    The page goes to the file that `GITHUB_STEP_SUMMARY` names, the marks to standard error where
-    `GITHUB_ACTIONS` is true.
+    The page is appended to the file that `GITHUB_STEP_SUMMARY` names; annotations are printed on
+    standard error where `GITHUB_ACTIONS` is true.
     """
     append_step_summary(markdown(verdicts))
     if os.environ.get("GITHUB_ACTIONS") == "true":

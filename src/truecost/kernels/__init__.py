@@ -1,7 +1,7 @@
 """Compiled loops on plain arrays: no frames, no files, no classes.
 
-Every kernel releases the interpreter lock and touches one block of replicates, so that blocks may
-run in threads; inside a block the order of every sum is fixed, so threads never change a digit.
+Every kernel releases the interpreter lock and writes to one block of replicates, so that blocks may
+run in threads. Inside a block the order of every sum is fixed, so that no digit depends on threads.
 """
 
 from collections.abc import Callable

@@ -1,17 +1,18 @@
-"""Detections aligned one to one with occurrences: most pairs first, then the largest sum of values.
-
-Times are whole microseconds, so that what lies exactly on the edge of a window is in it on every
-machine; a midpoint is kept as twice its time. References stand in order of group and start, the
-windows of a group that touch form a *zone*, and only detections in a zone are ever sorted: by zone,
-midpoint and start, best score first, then as they stand in the file. The detections of a window
-then lie side by side, and no list of pairs is made.
-
-A component (what pairs connect) is solved by itself. Most are one reference or one detection; the
-others by shortest augmenting paths from each detection (a *row*) to a reference (a *column*) that
-is free, with prices on both sides. A search that finds none has met a Hall set: rows whose columns
-are all taken. One of them must stay alone, whichever costs least; its columns are closed, and later
-searches enter them only when nothing else is left. So the number of pairs never depends on the size
+"""Detections aligned one to one with occurrences: as many pairs as possible, then the largest sum
 of values.
+
+Times are whole microseconds, so that a time exactly at the edge of a window is inside it on every
+machine; a midpoint is stored as twice its time. References are in order of group and start. The
+windows of a group that touch form a *zone*, and only detections in a zone are sorted: by zone,
+midpoint and start, best score first, then in file order. The detections of a window are then
+consecutive, and no list of pairs is needed.
+
+A component (the connected pairs) is solved by itself. Most components have one reference or one
+detection; the others are solved by shortest augmenting paths from each detection (a *row*) to a
+free reference (a *column*), with prices on both sides. A search without such a path has found a
+Hall set: rows whose columns are all taken. One of these rows, the one that costs least, stays
+unaligned; its columns are closed, and later searches enter them only when no others are left. So
+the number of pairs never depends on the size of values.
 """
 
 import numpy as np

@@ -107,9 +107,9 @@ def multinomial_pass(
 def pool_blocks(targets: Floats, nontargets: Floats, lasts: Ints) -> int:
     """Pool adjacent violators over groups of tied scores, in ascending order of score.
 
-    Pooled in place, so that targets/nontargets strictly rises: fills the weights of each block and
-    the index of its last group; returns the number of blocks. Groups without weight join the block
-    before them (or after, at the start).
+    The groups are pooled in place, so that targets/nontargets strictly rises. Writes the weights of
+    each block and the index of its last group; returns the number of blocks. Groups without weight
+    join the block before them (or after, at the start).
     """
     top = -1
     for k in range(len(targets)):

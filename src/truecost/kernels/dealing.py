@@ -1,7 +1,8 @@
-"""Dealing units to sets of given shares: each unit whole, every cell spread as the shares say.
+"""Dealing units to sets with given shares: each unit stays whole, and every cell is divided by the
+shares.
 
-A cell is what is to be spread: a class, a level of a condition, all samples. Units are rows of a
-sparse matrix: unit u has `counts[k]` samples in `cells[k]` for k from `starts[u]` up to
+A cell is something to divide evenly: a class, a level of a condition, all samples. Units are rows
+of a sparse matrix: unit u has `counts[k]` samples in `cells[k]` for k from `starts[u]` up to
 `starts[u + 1]`, cells ascending. `shares` are the shares of the sets, `weights` those of the cells.
 """
 
@@ -123,7 +124,8 @@ def improve(
     window: int,
     passes: int,
 ) -> int:
-    """Move and swap whole units as long as the objective of `change` falls; passes that it took.
+    """Move and swap whole units as long as the objective of `change` falls; returns the number of
+    passes.
 
     In `order`, each unit takes the best of all moves to another set and of all swaps with one of
     the next `window` units, if that lowers the objective. No set is emptied. Changes `off` and
@@ -178,9 +180,9 @@ def try_all(
     off: Floats,
     out: Ints,
 ) -> None:
-    """The assignment with the least objective of `change` of all that leave no set empty.
+    """Find the assignment with the least objective of `change` among all that leave no set empty.
 
-    `out` and `off` hold one to begin with, and then the best; it is left where none is better.
+    `out` and `off` hold an assignment on entry, which is replaced if another one is better.
     """
     sets, units = len(shares), len(order)
     members = np.zeros(sets, np.int64)

@@ -1,6 +1,6 @@
-"""Sweeps over the boundaries of segments: who speaks together, and for how long.
+"""Sweeps over the boundaries of segments: the durations for which speakers talk together.
 
-Times are whole microseconds, so that every sum is exact and the same on every machine.
+Times are whole microseconds, so that every sum is exact and equal on every machine.
 """
 
 import numpy as np

@@ -1,9 +1,8 @@
 """Resampling weights from a counter-based generator (Philox4x32-10; Salmon et al., SC 2011).
 
-A draw depends only on (key, replicate, position), never on what was drawn before it: the same
-replicate comes out the same in any thread, in any block and on any machine.
-Arrays: `rows` is (replicates x units) uint16; the units of stratum s are
-`members[start[s]:start[s + 1]]`.
+A draw depends only on (key, replicate, position), never on earlier draws: a replicate is equal in
+any thread, in any block and on any machine. Arrays: `rows` is (replicates x units) uint16; the
+units of stratum s are `members[start[s]:start[s + 1]]`.
 """
 
 from itertools import pairwise
@@ -75,7 +74,7 @@ def fill_words(
 ) -> None:
     """Words of the counters first, first + 1, ...: word j of a counter in row j of `words`.
 
-    A loop of its own, so that the compiler works on several counters side by side.
+    This loop is separate, so that the compiler vectorises it over counters.
     """
     for call in range(words.shape[1]):
         counter = np.uint64(first + call)
@@ -122,9 +121,9 @@ def multinomial_rows(
     k0: np.uint64,
     k1: np.uint64,
 ) -> None:
-    """As many draws with replacement from each stratum as it has units.
+    """Draw from each stratum, with replacement, as many units as it has.
 
-    `members` is empty when the units of each stratum stand together.
+    `members` is empty when the units of each stratum are consecutive.
     """
     rows[:] = 0
     words = np.empty((4, CALLS), np.uint64)
@@ -172,9 +171,10 @@ def poisson_rows(
     k0: np.uint64,
     k1: np.uint64,
 ) -> None:
-    """An independent Poisson(1) weight for each unit: how many entries of the table a word reaches.
+    """An independent Poisson(1) weight for each unit: the number of entries of the table that a
+    word reaches.
 
-    `guide` says where to begin by the upper byte of the word (1.6 ns a draw in place of 9).
+    `guide`: first entry to compare, by the upper byte of the word (1.6 ns a draw instead of 9).
     """
     units = rows.shape[1]
     calls = (units + 3) // 4

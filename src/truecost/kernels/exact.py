@@ -1,10 +1,9 @@
-"""Sums of floats that no order changes: every number is added to a fixed grid of whole digits.
+"""Sums of floats that do not depend on order: every number is added to a fixed grid of digits.
 
-A double is a 53-bit whole number times a power of two from 2^-1074 up. Its bits are added to
-digits of base 2^32 at absolute places; 64-bit integers hold the digits of a billion numbers, and
-carries are made before that. The result is the exact sum, rounded once: the same for any order,
-any partition of the rows and any number of threads. Adding takes 5 ns a number, five times as long
-as adding floats.
+A double is a 53-bit whole number times a power of two from 2^-1074 up. Its bits are added to digits
+of base 2^32 at absolute places; 64-bit integers can add up a billion numbers, and carries are made
+before that. The result is the exact sum, rounded once: equal for any order, any partition of the
+rows and any number of threads. Adding takes 5 ns a number, five times as long as adding floats.
 """
 
 import math
@@ -49,7 +48,9 @@ def add_exact(keys: Keys, values: Floats, limbs: Limbs) -> None:
 
 @kernel
 def round_exact(limbs: Limbs, out: Floats) -> None:
-    """The double nearest to the number of each row of digits, which become those of its size."""
+    """The double nearest to the number in each row of digits; the digits are overwritten by those
+    of its size.
+    """
     for key in range(len(limbs)):
         negative = _carried(limbs[key])
         top = DIGITS - 1
@@ -94,7 +95,9 @@ def carry(limbs: Limbs) -> None:
 
 @kernel
 def _carried(digits: Limbs) -> bool:
-    """Bring digits into 0 to 2^32 - 1, those of the size of the number; whether it is negative."""
+    """Bring digits into 0 to 2^32 - 1, those of the size of the number; returns whether it is
+    negative.
+    """
     carry = 0
     for d in range(DIGITS):
         carry += digits[d]
@@ -111,7 +114,7 @@ def _carried(digits: Limbs) -> bool:
 
 
 def _add_few(pieces: Sequence[tuple[Keys, Floats]], out: Floats) -> None:
-    """Sums by key as `math.fsum` gives them, exact and rounded once too: no kernel is needed."""
+    """Sums by key as in `math.fsum`, exact and rounded once too, without a kernel."""
     keys, values = (np.concatenate(columns) for columns in zip(*pieces, strict=True))
     order = np.argsort(keys, kind="stable")
     found, starts = np.unique(keys[order], return_index=True)
@@ -121,10 +124,10 @@ def _add_few(pieces: Sequence[tuple[Keys, Floats]], out: Floats) -> None:
 
 
 class ExactSums:
-    """Sums by key that come in pieces: the same for any pieces in any order.
+    """Sums by key from several pieces: equal for any pieces in any order.
 
-    Rounded once, but where there are so many keys that digits would take more than `MOST` bytes, or
-    where a value is not finite: there values are added in order of size.
+    The sums are exact and rounded once, except where there are so many keys that digits would take
+    more than `MOST` bytes, or a value is not finite: then values are added in order of size.
     """
 
     def __init__(self, size: int) -> None:
@@ -159,7 +162,7 @@ class ExactSums:
             add_exact(keys[rows], values[rows], self._limbs)
 
     def sums(self) -> Floats:
-        """Sum of each key, shape (size,); it ends the adding."""
+        """Sum of each key, shape (size,); nothing can be added afterwards."""
         out = np.zeros(self.size)
         if self._room < 0 and len(self._limbs):
             round_exact(self._limbs, out)

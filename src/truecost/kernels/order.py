@@ -1,11 +1,11 @@
 """Sorting trials by score.
 
-When every score is exactly a 32-bit float, score, slot and class are packed into one 64-bit key
-and sorted by value: about eight times faster at ten million trials than sorting an index and
-gathering through it. Otherwise the key is the score rounded to 32 bits and the place of the trial;
-the few that rounding ties are put in order by their full scores, or an index is sorted where they
-are many. No rounding ever makes a new tie. Trials of a single unit (values without intervals) need
-no index at all. Few trials are sorted by an index, which needs no kernel.
+When every score is exactly a 32-bit float, score, slot and class are packed into one 64-bit key and
+sorted by value: about eight times faster at ten million trials than sorting an index and gathering
+through it. Otherwise the key is the score rounded to 32 bits and the index of the trial; the few
+scores that become equal by rounding are then ordered by their full values, or an index is sorted
+where they are many. Rounding never creates a tie. Trials of a single unit (values without
+intervals) need no index at all. Few trials are sorted by an index, without a kernel.
 """
 
 from typing import Any
@@ -68,11 +68,12 @@ def order_by_range(
     firsts: npt.NDArray[np.uint16],
     order: npt.NDArray[np.int64],
 ) -> npt.NDArray[np.int64]:
-    """Fill `order` with the rows, range by range and in each as they stand; where each begins.
+    """Fill `order` with the rows, range by range and in each in their order; returns the first
+    index of each range.
 
-    Range k has the scores from edge k - 1 up to below edge k. `firsts`: a range at or below that of
-    every score whose 32-bit form begins with the same 16 bits (`first_ranges`), from which few
-    steps are left: 13 times faster than a binary search, whose branches no processor foresees.
+    Range k has the scores from edge k - 1 up to below edge k. `firsts`: for all scores whose 32-bit
+    form begins with the same 16 bits, a range at or below theirs (`first_ranges`), from which few
+    steps are left: 13 times faster than a binary search, whose branches processors cannot predict.
     """
     bits = narrow.view(np.uint32)
     ranges = np.empty(len(scores), np.uint16)
@@ -93,8 +94,8 @@ def order_by_range(
 
 
 def first_ranges(edges: npt.NDArray[np.float64]) -> npt.NDArray[np.uint16]:
-    """How many edges lie below all scores whose 32-bit form, made to sort as numbers do, begins
-    with the same 16 bits; shape (65536,).
+    """Number of edges below all scores whose 32-bit form, sortable as an integer, begins with the
+    same 16 bits; shape (65536,).
     """
     with np.errstate(over="ignore"):
         bits = (edges.astype(np.float32) + np.float32(0)).view(np.uint32)
@@ -104,7 +105,7 @@ def first_ranges(edges: npt.NDArray[np.float64]) -> npt.NDArray[np.uint16]:
 
 @kernel
 def place_keys(scores: npt.NDArray[np.float32], keys: npt.NDArray[np.uint64]) -> None:
-    """Key = orderable score bits, place of the trial."""
+    """Key = orderable score bits, index of the trial."""
     bits = scores.view(np.uint32)
     for i in range(len(keys)):
         keys[i] = (np.uint64(ordered_bits(bits[i])) << np.uint64(32)) | np.uint64(i)
@@ -122,7 +123,7 @@ def gather(
     out_codes: npt.NDArray[np.uint8],
     out_extra: npt.NDArray[np.float64],
 ) -> None:
-    """The entry of each trial, in the order of the places in the low half of `keys`."""
+    """The entry of each trial, in the order of the indices in the low half of `keys`."""
     low = np.uint64(0xFFFFFFFF)
     for i in range(len(keys)):
         place = np.int64(keys[i] & low)
@@ -143,7 +144,7 @@ def settle(
 ) -> bool:
     """Put gathered trials of equal rounded score in order of their full score.
 
-    False when that takes more than `MOVES` moves a trial.
+    Returns False when this takes more than `MOVES` moves a trial.
     """
     left = MOVES * len(scores)
     for i in range(1, len(scores)):
@@ -227,7 +228,7 @@ def order_of(
     codes: npt.NDArray[np.uint8],
     extra: npt.NDArray[np.float64],
 ) -> npt.NDArray[np.int64]:
-    """Which trial stands at each place of `sort_trials`."""
+    """Index of the trial at each position of `sort_trials`."""
     order = np.argsort(scores)
     ordered = scores[order]
     starts = ordered[1:] != ordered[:-1]
@@ -244,7 +245,7 @@ def _sort_index(
     codes: npt.NDArray[np.uint8],
     extra: npt.NDArray[np.float64],
 ) -> Sorted:
-    """Gathered through a sorted index: the way of few trials, and of the hardest scores."""
+    """Trials gathered through a sorted index: for few trials, and for the hardest scores."""
     order = np.argsort(scores)
     return _with_ties(
         scores[order], slots[order], codes[order], extra[order] if len(extra) else extra
@@ -257,8 +258,8 @@ def _with_ties(
     codes: npt.NDArray[np.uint8],
     extra: npt.NDArray[np.float64],
 ) -> Sorted:
-    """Sorted trials, of which those of one score stand in order of class, units and weight, so that
-    the order of rows in a file means nothing, not even to the last digit.
+    """Sorted trials, with equal scores in order of class, units and weight, so that the order of
+    rows in a file has no effect, not even on the last digit.
     """
     scores += 0.0  # no two kinds of zero
     starts = scores[1:] != scores[:-1]
@@ -290,7 +291,7 @@ def _sort_one_unit(
     codes: npt.NDArray[np.uint8],
     extra: npt.NDArray[np.float64],
 ) -> Sorted:
-    """Without units to carry along, each class is sorted by value and the two are merged."""
+    """Sorted trials of a single unit: each class is sorted by value, and the two are merged."""
     nontargets, targets = scores[codes == 0], scores[codes == 1]
     nontargets.sort()
     targets.sort()
@@ -307,7 +308,7 @@ def _sort_packed(
     extra: npt.NDArray[np.float64],
     dtype: Any,
 ) -> Sorted:
-    """Scores that are 32-bit floats sort as one key with their slot and class."""
+    """Sorted trials whose scores are 32-bit floats: each is one key with its slot and class."""
     keys = np.empty(len(narrow), np.uint64)
     pack_keys(narrow, slots[:, 0], codes, keys)
     keys.sort()

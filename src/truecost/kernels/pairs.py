@@ -1,11 +1,12 @@
 """Pairs of a target and a nontarget: the area under the curve of each replicate.
 
-Conventions as in `sweeps`: trials in ascending order of score, code 1 a target, 0 a nontarget. A
-pair that the target wins counts two here, a tied one one: whole numbers, halved in the end.
+Conventions as in `sweeps`: trials in ascending order of score, code 1 for a target, 0 for a
+nontarget. A pair that the target wins counts two, a tied one one: whole numbers, which are halved
+at the end.
 
-Two ways with the same result. One walks all trials for each replicate. The other counts once how
-often the targets of each unit win against the nontargets of each other: of weights w of units,
-w' wins w is twice the weight of the pairs, without a look at the trials.
+There are two ways with equal results. One reads all trials for each replicate. The other counts
+once how often the targets of each unit win against the nontargets of each other unit: with weights
+w of units, w' wins w is twice the weight of the pairs, and the trials are not read again.
 """
 
 import numpy as np
@@ -64,7 +65,7 @@ def areas(
 
 
 def pairs_of_few(column: Columns, slots: UnitIndex, codes: Codes, cut: Cuts) -> float:
-    """The result of `areas` for whole weights, (slots,), of one replicate: no kernel is needed."""
+    """The result of `areas` for whole weights, (slots,), of one replicate, without a kernel."""
     weights = column[slots].astype(np.float64).prod(axis=1)
     starts = np.flatnonzero(cut)
     targets = np.add.reduceat(np.where(codes == 1, weights, 0.0), starts)
@@ -76,8 +77,8 @@ LEAST, CACHED = 256, 1 << 20  # units counted at a time, and pairs of units whos
 
 
 def tile_of(units: int) -> int:
-    """How many units are counted against at a time: their counts stay in the cache (twice as fast
-    at 3,000 units, where all at once are 72 MB).
+    """Number of units that are counted at a time, so that their counts stay in the cache (twice as
+    fast at 3,000 units, where all at once take 72 MB).
     """
     return max(1, min(units, max(LEAST, CACHED // max(units, 1))))
 

@@ -1,16 +1,16 @@
 """Points: distances to centres, close points of another code, connected components.
 
-Points come transposed and are visited in blocks: the innermost loop runs over points, so it fills
-vector registers although every sum keeps its order, dimension by dimension. (A matrix product is
-no faster here, and its sums may depend on the number of threads.)
+Points are transposed and processed in blocks: the innermost loop runs over points, so that it fills
+vector registers, while every sum keeps its order, dimension by dimension. (A matrix product is no
+faster here, and its sums may depend on the number of threads.)
 
-Points are turned to their principal axes, so that the first coordinates tell most, and lie in
-leaves of 64, of one code each but for codes of few points: float32 coordinates, dimension by lane,
-that fill vector registers. A leaf is passed over when the box of its first coordinates is too far
-away, otherwise its squared distances grow eight dimensions at a time until all 64 are too far. The
-bound leaves room for the rounding of float32; what it lets through is decided in float64 on the
-features themselves, summed in the order of the columns, which is the same from either side of a
-pair. Each point is looked at alone, so threads change nothing.
+Points are rotated to their principal axes, so that the first coordinates vary most, and stored in
+leaves of 64, each with points of one code unless codes have few points: float32 coordinates,
+dimension by lane, that fill vector registers. A leaf is skipped when the box of its first
+coordinates is too far away; otherwise its squared distances are added up eight dimensions at a time
+until all 64 are too large. The bound has room for the rounding of float32; pairs within it are
+decided in float64 on the features themselves, summed in the order of the columns, which is equal
+from either side of a pair. Each point is processed by itself, so that threads have no effect.
 """
 
 import numpy as np
@@ -24,7 +24,7 @@ BLOCK = 64  # points at a time: a block of some hundred dimensions fits into the
 
 @kernel
 def lower(points: Floats, centres: Floats, sums: Floats, nearest: Floats) -> None:
-    """Lower the squared distances to the nearest centre, now that there are more centres.
+    """Lower the squared distances to the nearest centre for additional centres.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def square_distances(features: Floats, one: int, out: Floats) -> None:
 
 @inline_kernel
 def apart(point: Singles, low: Singles, high: Singles, bound: np.float32) -> bool:
-    """Whether the box from `low` to `high` is farther than the bound."""
+    """Whether the box from `low` to `high` is farther away than the bound."""
     total = np.float32(0.0)
     for k in range(len(low)):
         below, above = low[k] - point[k], point[k] - high[k]

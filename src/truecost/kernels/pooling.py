@@ -1,18 +1,18 @@
 """Pooled adjacent violators: cross entropy after the best monotone calibration of each replicate.
 
-Conventions as in `sweeps`: trials in ascending order of score, code 1 a target, 0 a nontarget.
-`knots` are the places where blocks of the calibration may end, whatever the weights; what lies
-between two of them is an *interval*. The blocks are the convex hull of the points (weight of
-nontargets so far, weight of targets so far) at the knots.
+Conventions as in `sweeps`: trials in ascending order of score, code 1 for a target, 0 for a
+nontarget. `knots` are the positions where blocks of the calibration may end, whatever the weights;
+the trials between two of them are an *interval*. The blocks are the convex hull of the points
+(weight of nontargets so far, weight of targets so far) at the knots.
 
-Bucket and refine, as in `sweeps`: the weights of buckets of some `BUCKET` trials, and of groups of
-`GROUP` buckets, are summed for all replicates. Inside a piece no point lies below its corner (all
-its nontargets first, then all its targets). Where the corner lies on or above the hull of the ends
-of the pieces, no point in it is one of the hull: of 1e7 trials of 1,000 speakers and 1,000
-replicates one group in ten is opened, and of its buckets one in ten. Sums of whole numbers are
-exact: the blocks, and the entropies to the last digit, are those of a look at every interval
-(`pooled_entropies`), in a sixth of the CPU time (a third at 1e6 trials, a fifth with 100,000
-units, whose weights then lie nearer to the processor; `python -m benchmarks --only ranked`).
+Bucket and refine, as in `sweeps`: the weights of buckets of about `BUCKET` trials, and of groups of
+`GROUP` buckets, are summed for all replicates. Inside a piece no point is below its corner (all its
+nontargets first, then all its targets). Where the corner is on or above the hull of the ends of the
+pieces, the piece has no point of the hull: of 1e7 trials of 1,000 speakers and 1,000 replicates one
+group in ten is opened, and of its buckets one in ten. Sums of whole numbers are exact: the blocks,
+and the entropies to the last digit, equal those from every interval (`pooled_entropies`), in a
+sixth of the CPU time (a third at 1e6 trials, a fifth with 100,000 units, whose weights then stay in
+the cache; `python -m benchmarks --only ranked`).
 """
 
 import numpy as np
@@ -62,7 +62,7 @@ def pooling_knots(codes: Codes, cut: Cuts, knots: Ints) -> int:
 
 
 def knots_of_few(codes: Codes, cut: Cuts) -> Ints:
-    """The result of `pooling_knots`, for few trials: no kernel is needed."""
+    """The result of `pooling_knots` for few trials, without a kernel."""
     starts = np.flatnonzero(cut)
     ends = np.append(starts[1:], len(codes))
     targets = np.add.reduceat(codes, starts, dtype=np.int64) if len(starts) else starts
@@ -101,9 +101,9 @@ def pooled_entropies(
 ) -> None:
     """Cross entropy in bits at each replicate's prior after its own best monotone calibration.
 
-    Pool adjacent violators over the intervals between `knots`, a stack of blocks (weight of
-    targets, weight of nontargets) for each replicate, so that targets/nontargets strictly rises.
-    For weights that are no small whole numbers.
+    Pool adjacent violators over the intervals between `knots`: a stack of blocks (weight of
+    targets, weight of nontargets) for each replicate, with targets/nontargets strictly rising. Used
+    where weights are not small whole numbers.
     """
     replicates, size = len(out), len(knots)  # `max` and `min` take 0.2 s to compile
     width = LANES if replicates > LANES else replicates
@@ -188,8 +188,8 @@ def pooled_counts(
 
 @kernel
 def bucket_edges(knots: Ints, bucket: int, edges: Ints) -> int:
-    """Places in `knots` that cut the trials into buckets of at least so many, but for the last;
-    returns the number of buckets.
+    """Indices into `knots` that divide the trials into buckets of at least `bucket` trials, except
+    the last; returns the number of buckets.
     """
     found, last = 0, len(knots) - 1
     edges[0] = 0
@@ -202,7 +202,7 @@ def bucket_edges(knots: Ints, bucket: int, edges: Ints) -> int:
 
 @kernel
 def wider(blocks: Floats, size: int) -> Floats:
-    """The same blocks with room for more."""
+    """The blocks in larger arrays."""
     found = np.empty((blocks.shape[0], size))
     for r in range(blocks.shape[0]):
         for k in range(blocks.shape[1]):
@@ -222,8 +222,8 @@ def bucket_sums(
 ) -> None:
     """Weight of the nontargets and the targets of each bucket, (replicates x buckets x 2).
 
-    Added in 16 bits, `most` trials at a time: four times as many replicates in an addition as with
-    64 bits, and no sum is ever too large for them.
+    Weights are added in 16 bits, `most` trials at a time: four times as many replicates in one
+    addition as with 64 bits, and no sum is ever too large.
     """
     lanes, sides = columns.shape[1], slots.shape[1]
     part, weight = np.empty((2, lanes), np.uint16), np.empty(lanes, np.uint16)
@@ -276,10 +276,11 @@ def group_sums(sums: Floats, r: int, buckets: int, groups: Floats) -> int:
 
 @kernel
 def mark(pieces: Floats, count: int, hull: Floats, lasts: Ints, states: Ints) -> None:
-    """Tell of each piece whether it may hold points of the hull (OPEN) or ends a block (LAST).
+    """Mark each piece that may have points of the hull (OPEN) or ends a block (LAST).
 
     `pieces` are weights of nontargets and targets, (2 x pieces). The hull is that of the ends of
-    these pieces. That of all trials lies nowhere above it: what it keeps out need not be opened.
+    these pieces. The hull of all trials is nowhere above it, so that pieces outside need not be
+    opened.
     """
     block = -1
     for b in range(count):
@@ -312,8 +313,8 @@ def open_groups(
     pieces: Floats,
     sources: Ints,
 ) -> int:
-    """The buckets of open groups, and what lies between them, one piece for a block; returns the
-    number of pieces. `sources` tells the bucket of a piece, or -1.
+    """Split open groups into their buckets, with one piece for each block between them; returns the
+    number of pieces. `sources`: bucket of a piece, or -1.
     """
     count, n, t = 0, 0.0, 0.0
     for g in range(-(-buckets // GROUP)):
@@ -348,7 +349,7 @@ def open_buckets(
     nontargets: Floats,
     top: int,
 ) -> int:
-    """Pool the intervals of open buckets, and what lies between them, into the blocks of replicate
+    """Pool the intervals of open buckets, and the pieces between them, into the blocks of replicate
     r; returns the last block.
     """
     n, t = 0.0, 0.0
@@ -378,7 +379,7 @@ def open_buckets(
 
 @kernel
 def push(r: int, n: float, t: float, targets: Floats, nontargets: Floats, top: int) -> int:
-    """Pool a piece behind the blocks of replicate r into them; returns the last block."""
+    """Pool a further piece into the blocks of replicate r; returns the last block."""
     if t == 0.0 and n == 0.0:
         return top
     while top >= 0 and targets[r, top] * n >= t * nontargets[r, top]:

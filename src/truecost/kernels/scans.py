@@ -1,6 +1,7 @@
-"""Scans of all ranked trials: the weight of each, where the curve turns, weighted median.
+"""Scans of all ranked trials: the weight of each, the corners of the curve, the weighted median.
 
-Conventions as in `sweeps`: trials in ascending order of score, code 1 a target, 0 a nontarget.
+Conventions as in `sweeps`: trials in ascending order of score, code 1 for a target, 0 for a
+nontarget.
 """
 
 import numpy as np
@@ -29,9 +30,9 @@ def corners(
 ) -> int:
     """Thresholds at which the curve of (rejected nontargets, misses) starts, turns or ends.
 
-    Fills position, weight of missed targets and of rejected nontargets, with room for each trial
-    and one more; returns their number. A threshold between two steps along the same axis lies
-    on the straight line between its neighbours and is left out.
+    Writes position, weight of missed targets and of rejected nontargets, into arrays with room for
+    each trial and one more; returns the number. A threshold between two steps along one axis is on
+    the straight line between its neighbours and is left out.
     """
     trials, found = len(codes), 0
     m, n = 0.0, 0.0
@@ -70,8 +71,8 @@ def pools(
 ) -> int:
     """Pool adjacent violators over the intervals between `knots`: targets/nontargets rises.
 
-    Fills first trial, place after the last trial (both with weight) and weight of either class of
-    each pool, with room for each knot; returns their number.
+    Writes the first trial, the index after the last trial (both with weight) and the weight of each
+    class of each pool, into arrays with room for each knot; returns the number of pools.
     """
     top = -1
     for k in range(len(knots) - 1):

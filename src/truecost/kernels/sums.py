@@ -1,4 +1,4 @@
-"""Where weights meet sums, and weights of labels that stand for many equal units.
+"""Weighted sums of entries, and weights of labels that represent many equal units.
 
 Exact binomial and Poisson counts: by inversion where the mean is small, otherwise by transformed
 rejection with a squeeze (BTRS and PTRS of Hörmann 1993, "The generation of binomial random
@@ -6,8 +6,8 @@ variates", J. Stat. Comput. Simul. 46, and "The transformed rejection method for
 random variables", Insurance: Mathematics and Economics 12). A count depends only on (key,
 replicate, stratum, place among the labels drawn in this way, attempt); its counters never meet
 those of `draws`, whose second word is 0.
-Arrays: `rows` is (replicates x labels) uint32, `sizes` (labels,) says how many units each stands
-for, `large` names the labels drawn by their size.
+Arrays: `rows` is (replicates x labels) uint32, `sizes` (labels,) the number of units of each label,
+`large` the labels drawn by their size.
 
 An entry is (one slot per side, one cell, one number per statistic). A slot is a column of the
 weight block; an entry weighs the product of its slots' weights. Replicates lie in the last,
@@ -112,7 +112,7 @@ def binomial(n: int, p: float, u: float, v: float, at: At) -> int:
 
 @kernel
 def share_of(draws: int, size: int, units: int, u: float, v: float, at: At) -> int:
-    """How many of `draws` among `units` fall on `size` of them: binomial, exact at both ends."""
+    """Number of `draws` among `units` that are in a part of `size`: binomial, exact at its ends."""
     if size == units:
         return draws
     if 2 * size > units:
@@ -149,10 +149,10 @@ def draw_large(
     k0: Word,
     k1: Word,
 ) -> int:
-    """Spread draws over the large labels of a stratum of `units`, as many as it has units; returns
-    how many are left for the others.
+    """Draw the counts of the large labels of a stratum, of as many draws as it has `units`; returns
+    the number of draws left for the others.
 
-    A label takes a binomial share of what the labels before it left.
+    Each label takes a binomial share of the draws that the labels before it left.
     """
     left = units
     for done in range(0, len(large), CALLS):
@@ -180,10 +180,11 @@ def multinomial_counts(
     k0: Word,
     k1: Word,
 ) -> None:
-    """As many draws with replacement from each stratum as it has units.
+    """Draw from each stratum, with replacement, as many units as it has.
 
-    The large labels of stratum s are `large[large_start[s]:large_start[s + 1]]`; `single` names, in
-    the same way, the label of each unit of all others: these are drawn one by one, as in `draws`.
+    The large labels of stratum s are `large[large_start[s]:large_start[s + 1]]`; `single` is the
+    label of each unit of all others, with `single_start` likewise: these units are drawn one by
+    one, as in `draws`.
     """
     rows[:] = 0
     words = np.empty((4, CALLS), np.uint64)
@@ -249,7 +250,7 @@ def sums_of_few(
     values: npt.NDArray[np.float64],
     out: npt.NDArray[np.float64],
 ) -> None:
-    """The result of `entry_sums`, in the same order, for few entries: no kernel is needed; `out` is
+    """The result of `entry_sums`, in the same order, for few entries, without a kernel; `out` is
     zero.
     """
     size, _, replicates = out.shape
@@ -275,10 +276,10 @@ def take_away(
     values: npt.NDArray[np.float64],
     out: npt.NDArray[np.float64],
 ) -> None:
-    """Take from `out` (cells x statistics x replicates) the `values` of what is left out.
+    """Subtract from `out` (cells x statistics x replicates) the `values` that are left out.
 
-    `groups` is the replicate that leaves out each slot, outside of their range for none; an entry
-    goes once, however many of its slots go.
+    `groups`: replicate that leaves out each slot, outside their range for none; an entry is
+    subtracted once, however many of its slots are left out.
     """
     replicates = out.shape[2]
     for e in range(len(cells)):
@@ -302,8 +303,8 @@ def take_few(
     values: npt.NDArray[np.float64],
     out: npt.NDArray[np.float64],
 ) -> None:
-    """The result of `take_away`, in the same order, for few entries of one side: no kernel is
-    needed; `out` is contiguous.
+    """The result of `take_away`, in the same order, for few entries of one side, without a kernel;
+    `out` is contiguous.
     """
     _, statistics, replicates = out.shape
     group = groups[slots[:, 0]]
@@ -364,6 +365,6 @@ def bucket_entries(
 def add_by_key(
     keys: npt.NDArray[np.int32], values: npt.NDArray[np.float64], out: npt.NDArray[np.float64]
 ) -> None:
-    """Add each value to the place of its key, in order."""
+    """Add each value at the index of its key, in order."""
     for i in range(len(keys)):
         out[keys[i]] += values[i]

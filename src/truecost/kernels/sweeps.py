@@ -56,9 +56,9 @@ def lowest(
 ) -> tuple[float, float, float, int]:
     """Least a*miss + b*fa over all thresholds: (cost, miss, fa, position).
 
-    With `ties` the lowest position of equal cost is found too (it costs more scanning). Where the
-    sums at a threshold are known to cost little, only what costs less is looked for; they are
-    infinite where nothing is known.
+    `ties`: whether to find the lowest position of equal cost too, which needs more scanning.
+    `known_miss`, `known_fa`: sums at a threshold of low cost, as only lower costs are then looked
+    for; infinite without one.
     """
     best, best_miss, best_fa, best_position = np.inf, known_miss, known_fa, 0
     if known_miss < np.inf:
@@ -125,11 +125,11 @@ def hull_crossings(
     extra: Floats,
     cut: Cuts,
 ) -> None:
-    """Where the convex hull of (Pfa, Pmiss) meets the diagonal, for each replicate.
+    """Intersection of the convex hull of (Pfa, Pmiss) with the diagonal, for each replicate.
 
-    A chord of two hull points, one on each side of the diagonal, is pushed outwards: the threshold
-    of least cost in the chord's direction replaces the end on its side until none lies beyond.
-    First among the edges alone, which is cheap and leaves few buckets worth scanning.
+    A chord of two hull points, one on each side of the diagonal, is moved outwards: the threshold
+    of least cost in the direction of the chord replaces the end on its side until no threshold lies
+    beyond. This is done first among the edges alone, which is cheap and leaves few buckets to scan.
     """
     for r in range(len(out)):
         targets, nontargets = miss[r, -1], fa[r, 0]
@@ -228,7 +228,8 @@ def misses_at(
 ) -> None:
     """Pmiss at the lowest threshold whose Pfa is within each limit, (replicates x limits).
 
-    Limits are met in order of threshold, so that a bucket that holds several is walked once.
+    Limits are processed in order of threshold, so that a bucket with several of them is scanned
+    once.
     """
     order = np.argsort(-limits)
     for r in range(out.shape[0]):
@@ -279,7 +280,8 @@ def false_alarms_at(
 ) -> None:
     """Pfa at the highest threshold whose Pmiss is within each limit, (replicates x limits).
 
-    Limits are met in order of threshold, so that a bucket that holds several is walked once.
+    Limits are processed in order of threshold, so that a bucket with several of them is scanned
+    once.
     """
     order = np.argsort(limits)
     for r in range(out.shape[0]):

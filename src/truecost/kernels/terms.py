@@ -1,11 +1,12 @@
-"""Sweeps of search terms: the best threshold of all queries, that of each, and average precision.
+"""Sweeps of keyword search: the best threshold of all queries, that of each query, and average
+precision.
 
-Conventions: trials are sorted by ascending score (within a query where queries are apart); position
-p accepts the trials p, p+1, ..., and only positions at the start of a tie group (`cut[p]`) are
-thresholds. Arrays with replicates have them last, so that each step works on all replicates of a
-block at once: `gain` and `loss` (queries x replicates) are what a target found is worth and what a
-false alarm costs, `weights` (documents x replicates) how often a document is in a replicate; it has
-no rows where documents are not resampled.
+Conventions: trials are sorted by ascending score (within a query where queries are separate);
+position p accepts the trials p, p+1, ..., and only positions at the start of a tie group (`cut[p]`)
+are thresholds. Arrays with replicates have them last, so that each step works on all replicates of
+a block at once: `gain` and `loss` (queries x replicates) are the value of a found target and the
+cost of a false alarm, `weights` (documents x replicates) the count of a document in a replicate; it
+has no rows where documents are not resampled.
 """
 
 from typing import Any
@@ -26,7 +27,7 @@ LOOK = 4096  # trials between two looks at whether a sweep is decided
 
 @kernel
 def decided(value: Floats, gains: Floats, whole: Floats, best: Floats) -> Any:
-    """Whether the gains that are left reach the best in no replicate."""
+    """Whether in no replicate the remaining gains can reach the best sum."""
     return not (value + whole - gains + 1e-9 >= best).any()
 
 
@@ -46,12 +47,12 @@ def best_of_all(
 ) -> None:
     """Largest sum of gains less losses over the thresholds, by replicate.
 
-    Sums that differ by rounding only are equal.
+    Sums that differ only by rounding are equal.
 
-    `best`, `gained` (the gains alone) and `position` hold the state to beat on entry: that of
-    rejecting all, or -inf where this is no threshold. Of equal thresholds the lowest wins. `whole`
-    is the sum of all gains: the sweep ends where those that are left cannot reach the best any more
-    (five times faster where most detections are false alarms with low scores).
+    On entry `best`, `gained` (the gains alone) and `position` hold the values for rejecting all, or
+    -inf where this is not a threshold. Of equal thresholds the lowest is taken. `whole` is the sum
+    of all gains: the sweep ends where the remaining gains cannot reach the best sum (five times
+    faster where most detections are false alarms with low scores).
     """
     replicates = gain.shape[1]
     value, gains = np.zeros(replicates), np.zeros(replicates)
@@ -102,10 +103,11 @@ def best_of_each(
     gained: Floats,
     position: Ints,
 ) -> None:
-    """The same for each query by itself: `best`, `gained` and `position` are queries x replicates.
+    """Largest sum of gains less losses over the thresholds of each query; `best`, `gained` and
+    `position` are queries x replicates.
 
     Trials of query q are `starts[q]` to `starts[q + 1]`. A query without trials has 0; position -1
-    stands for rejecting all.
+    means rejecting all.
     """
     replicates = gain.shape[1]
     value, gains = np.empty(replicates), np.empty(replicates)
@@ -150,11 +152,11 @@ def precisions(
     false_first: bool,
     out: Floats,
 ) -> None:
-    """Sum over the targets found of the precision at their score: `out` is groups x replicates.
+    """Sum over the found targets of the precision at their score: `out` is groups x replicates.
 
     Divided by the number of targets it is the average precision of a group of trials. Tied trials
     count together, or with `false_first` one by one, false alarms before targets. `shares` (queries
-    x replicates) weighs the queries inside a group; it has no rows where they are not weighed.
+    x replicates) are weights of the queries inside a group; it has no rows for equal weights.
     """
     for g in range(len(starts) - 1):
         for r in range(out.shape[1]):

@@ -47,8 +47,8 @@ FAR = 1 << 62
 
 @inline_kernel
 def _extend(row: Ints, word: int, others: Ints) -> None:
-    """From the least costs of a text against the first 0, 1, 2, ... of `others` to those of the
-    text with one more word.
+    """The least costs of a text with one more word against the first 0, 1, 2, ... of `others`, from
+    those without this word.
     """
     before = row[0]
     row[0] = before + ERROR
@@ -67,10 +67,10 @@ def nearest_path(
     hypothesis: Ints,
     kept: npt.NDArray[np.bool_],
 ) -> None:
-    """Mark in `kept` the edges of the nearest path; of equally near ones the first of the text.
+    """Mark in `kept` the edges of the nearest path; of equally near ones the first in the text.
 
-    The edges that leave node n are `starts[n]` to `starts[n + 1]`; edge e goes to `targets[e]` and
-    carries the words `runs[e, 0]` to `runs[e, 1]`.
+    The edges that leave node n are `starts[n]` to `starts[n + 1]`; edge e leads to `targets[e]` and
+    has the words `runs[e, 0]` to `runs[e, 1]`.
     """
     nodes, last = len(starts) - 1, len(hypothesis)
     backwards = hypothesis[::-1].copy()
@@ -134,10 +134,10 @@ def _number(
 @kernel
 def ngram_matches(tokens: Tokens, bounds: Ints, matches: Ints) -> None:
     """Count in `matches` (items x orders) the n-grams of side 0 that another side has too, each at
-    most as often as the side that has it most often.
+    most as often as in the side with the most of them.
 
-    `tokens` (at least 0) are those of all sides; item i of side s is
-    `tokens[bounds[i, s, 0]:bounds[i, s, 1]]`.
+    `tokens` (at least 0) are those of all sides; item i of side s is `tokens[bounds[i, s,
+    0]:bounds[i, s, 1]]`.
     """
     longest = np.max(bounds[:, 0, 1] - bounds[:, 0, 0])
     room = 1 << (int(np.log2(longest + 1)) + 2)  # at most half of the places are ever taken

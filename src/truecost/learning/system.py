@@ -149,7 +149,7 @@ class Answer:
     heard : float, optional
         Time during which audio played, in seconds (annotation page).
     waited : float, optional
-        Time from the question to the answer on a wall clock, in seconds.
+        Elapsed time from the question to the answer, in seconds; includes pauses of the person.
     guess : {"", "hidden", "shown"}
         Whether the annotation page showed the output of the system; empty if there was no output.
     """

@@ -75,10 +75,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Site:
-    """The handlers of a store.
+    """The handlers of requests for a store.
 
-    `people` are those who answer: nobody else has a session, and when all of them have stopped, the
-    state becomes `stopped`.
+    `people`: names of those who answer. Nobody else has a session; when all of them have stopped,
+    the state becomes `stopped`.
     """
 
     def __init__(self, store: Store, settings: Settings, people: tuple[str, ...], secure: bool):
@@ -90,7 +90,7 @@ class Site:
         self.files = {path.name: path.read_bytes() for path in FILES.iterdir()}
 
     def application(self, origins: frozenset[str]) -> Guard:
-        """All of it as an ASGI application."""
+        """The handlers as an ASGI application."""
         from starlette.applications import Starlette
         from starlette.routing import Route
 
@@ -187,7 +187,7 @@ class Site:
     # Questions and answers
 
     def posted(self, sent: type[Sent], work: Callable[[str, Sent], Awaitable[Any]]) -> Handler:
-        """A handler of a body of a type, of a person with a session."""
+        """The handler of a POST request: the body has the type `sent`, the person a session."""
 
         async def handler(request: "Request") -> "Response":
             from starlette.requests import ClientDisconnect
@@ -267,7 +267,7 @@ class Site:
         return {"said": "stopped", "state": await _away(self.store.meta, "state")}
 
     def _log(self, fault: str) -> None:
-        """Name a fault where the command runs."""
+        """Log a fault where the command runs."""
         if fault not in self.logged:
             self.logged.add(fault)
             LOG.warning("truecost: %s", fault)
@@ -280,11 +280,11 @@ class Site:
         return person if person in self.people else None
 
     def _changed(self, person: str) -> bool:
-        """Whether there is news for a person who waits."""
+        """Whether there is news for a waiting person."""
         return self.store.meta("state") != "open" or self.store.ready(person)
 
     def _status(self, person: str, session: str) -> dict[str, Any]:
-        """The next question and how things stand."""
+        """The next question and the progress."""
         found = self.store.next(person, session)
         progress = self.store.progress()
         return {
@@ -298,7 +298,7 @@ class Site:
         }
 
     def _shown(self, found: Presented) -> dict[str, Any]:
-        """A question as the page gets it."""
+        """A question in the form that the page gets."""
         return {
             **msgspec.to_builtins(found.seen),
             "pid": found.pid,
@@ -325,7 +325,7 @@ def _reply(
 
 
 def _json(value: Any, status: int = 200) -> "Response":
-    """A value, and the time of the server."""
+    """A JSON response with a value and the time of the server."""
     body = msgspec.json.encode({**value, "t": time.time()})
     return _reply(body, status, "application/json")
 

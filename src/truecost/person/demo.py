@@ -1,4 +1,4 @@
-"""The sounds of `truecost demo person`: tones in noise, some of which waver, made here."""
+"""The sounds of `truecost demo person`: tones in noise, some of which waver, generated here."""
 
 import io
 import wave
@@ -18,9 +18,10 @@ Samples = npt.NDArray[np.float64]
 
 
 def write_clips(folder: Path) -> Path:
-    """Write the clips, `ID.wav`, and the table of their features, unless it is there; the table.
+    """Write the clips, `ID.wav`, and the table of their features, unless it exists; returns the
+    table.
 
-    One clip of five wavers, between faintly and plainly.
+    One clip in five wavers, from faintly to plainly.
     """
     if (folder / LIST).exists():
         return folder / LIST

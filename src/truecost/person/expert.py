@@ -1,13 +1,13 @@
-"""A person as the expert of a live run: puts questions into the store, and waits for the answers.
+"""A person as the expert of a live run: questions are put into the store, and the answers awaited.
 
-A question is known by its stream, item and part, and by the output where that is in view: another
-strategy or seed that asks the same gets the stored answer, and nobody is asked twice. Answers are
-taken when all questions of a batch have theirs; until then they can be taken back. Where several
-people answer a question, `truecost.person.records` says what holds; where all of them are asked and
-stay divided, the earliest answer does. The seconds of all of them count.
+A question is identified by its stream, item and part, and by the output where it is shown: another
+strategy or seed with the same question gets the stored answer, and nobody is asked twice. Answers
+are read when all questions of a batch have theirs; until then they can be undone.
+`truecost.person.records` states which answer is valid where several people answer a question; where
+all people are asked and stay divided, it is the earliest one. The seconds of all of them count.
 
-In a life cycle whose people may volunteer corrections, a question about a region of a recording can
-be answered with more than was asked: what was changed outside it is volunteered, region by region.
+In a life cycle with volunteered corrections, the answer about a region of a recording may change
+more than the region: each changed region outside it is a volunteered correction.
 """
 
 import json
@@ -65,9 +65,10 @@ class LivePerson(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def known_answer(stream: Stream, text: str) -> str:
-    """A known answer of the source, such as its label, as people answer questions of a stream.
+    """A known answer of the source, such as its label, in the form of an answer to questions of a
+    stream.
 
-    ValueError, which names what was expected, where nobody can answer so.
+    ValueError with the expected form where people could not give it.
     """
     text = text.strip()
     if stream.kind == "numbers":
@@ -125,14 +126,15 @@ class LiveExpert:
         self._limit: float | None = None  # seconds after which help with it ends
 
     def close(self) -> None:
-        """Let go of the store."""
+        """Close the store."""
         self.store.close()
 
     def expect(
         self, questions: Sequence[Question], batch: Batch, outputs: Sequence[str | None]
     ) -> None:
-        """All questions of a batch at once, so that people see them and may take them back; where
-        help ends after some seconds one after the other, as nobody may come to the last of them.
+        """Announce all questions of a batch at once, so that people see them and may undo answers;
+        where help ends after some seconds one after the other, as there may be no time for the last
+        ones.
         """
         if self._limit is not None:
             return
@@ -142,11 +144,11 @@ class LiveExpert:
         self._waited = [one.key for one in asked]
 
     def note_recorded(self, asked: Iterable[str]) -> None:
-        """Which time the log holds already: `asked` of its answers."""
+        """Record the times that the log has already: `asked` of its answers."""
         self._charged |= {one for several in asked for one in several.split("+")}
 
     def note_help(self, how: "Help", given: Sequence[Answer]) -> None:
-        """How much people may help with a batch, and what they did."""
+        """Record the limit of the help with a batch, and the help given so far."""
         self._limit, self._volunteers = how.seconds, how.corrections > 0
         self._spent, self._looks = sum(answer.seconds for answer in given), set()
 
@@ -163,12 +165,11 @@ class LiveExpert:
         return self._answer(question, self._heard(asked), output)
 
     def volunteer(self, batch: Batch, outputs: Outputs, given: Sequence[Answer]) -> Answer | None:
-        """The next correction: what was changed outside a region that was asked about; then people
-        look at the outputs in their order, and say that one is right or correct it. The time of
-        those that are right counts to the correction after them, once in a log.
+        """The next correction: a change outside a region that was asked about; then people look at
+        the outputs in their order, and confirm or correct each. The time of confirmed outputs
+        counts to the correction after them, once in a log.
 
-        None when no output or no time is left, or InputError when somebody stops the run on the
-        page.
+        None when no output or no time is left; InputError when somebody stops the run on the page.
         """
         for answer in given:
             if more := self._beyond(answer, batch, outputs, given):
@@ -195,7 +196,7 @@ class LiveExpert:
     def _beyond(
         self, answer: Answer, batch: Batch, outputs: Outputs, given: Sequence[Answer]
     ) -> Answer | None:
-        """The first change outside a region that was asked about of which nothing was told yet."""
+        """The first unreported change outside a region that was asked about."""
         if self.kind != "diarization" or not answer.part or answer.id not in batch.ids:
             return None
         output = outputs.decisions[batch.ids.index(answer.id)]
@@ -212,7 +213,9 @@ class LiveExpert:
         return None
 
     def _heard(self, asked: Asked) -> Answer:
-        """What people say to a question, with all others that wait; asks unless that was done."""
+        """The answers to a question, with those of all other waiting questions; it is asked first
+        if necessary.
+        """
         if asked.key not in self._taken:
             if asked.key not in self._waited:
                 self.store.put([asked])
@@ -224,7 +227,9 @@ class LiveExpert:
     def _asked(
         self, question: Question, batch: Batch, output: str | None, *, volunteered: bool = False
     ) -> Asked:
-        """A question as the page shows it; `volunteered`: whether there is anything to correct."""
+        """A question in the form of the page; `volunteered`: whether people first give a verdict on
+        the output.
+        """
         seen = self.view(question.id)
         shown = self._shows(output)
         in_view = output if shown else None
@@ -259,7 +264,7 @@ class LiveExpert:
         )
 
     def _form(self) -> Kind:
-        """How the page asks."""
+        """Kind of the questions on the page."""
         if self.says == "verdicts":
             return "verdict"
         if self.kind == "diarization":
@@ -269,13 +274,13 @@ class LiveExpert:
         return "classes" if self.classes else "text"
 
     def _shows(self, output: str | None) -> bool:
-        """Whether the output is in view."""
+        """Whether the output is shown."""
         if output is None or self.says == "verdicts":
             return output is not None
         return self.corrects if self.live.shown is None else self.live.shown
 
     def _source(self, question: Question, batch: Batch, seen: View) -> str | None:
-        """The text that is answered about: that of the view, or what a system of texts reads."""
+        """The text that the question is about: of the view, or the input of a system of texts."""
         if seen.text is not None or question.id not in batch.ids:
             return seen.text
         feature = batch.features[batch.ids.index(question.id)]
@@ -284,7 +289,7 @@ class LiveExpert:
     def _region(
         self, payload: dict[str, Any], question: Question, output: str, sound: str | None
     ) -> tuple[float, float]:
-        """What of a recording is asked about: in seconds, with the speakers that are in view."""
+        """The part of a recording for the question: in seconds, with the shown speakers."""
         turns = turns_of(output) if "output" in payload else []
         payload["speakers"] = sorted({turn.speaker for turn in turns})
         if question.part:
@@ -306,7 +311,9 @@ class LiveExpert:
         return start / MICRO, end / MICRO
 
     def _wait(self) -> None:
-        """Until all that was expected is answered by as many people as it wants, and is taken."""
+        """Wait until all expected questions have as many answers as they need, and mark them as
+        taken.
+        """
         seen = -1
         while True:
             state = self.store.meta("state")
@@ -319,7 +326,7 @@ class LiveExpert:
             time.sleep(POLL)
 
     def _read(self, keys: Iterable[str]) -> None:
-        """The answers of a batch, which were taken."""
+        """The answers of a batch, which are marked as taken."""
         seconds = seconds_by(self.store, self.live.timing)
         for key in keys:
             given = self.store.answers(key)
@@ -349,11 +356,11 @@ class LiveExpert:
             )
 
     def _code(self, label: str | None) -> str | None:
-        """A class as the system knows it."""
+        """A class as a label of the system."""
         return CODES[label] if label is not None and self.kind == "detection" else label
 
     def _answer(self, question: Question, said: Answer, output: str | None) -> Answer:
-        """An answer to this question, with what it took to put it in."""
+        """An answer to this question, with the effort that it took."""
         guess = "" if output is None else "shown" if self._shows(output) else "hidden"
         said = replace(said, id=question.id, part=question.part, guess=guess)
         if said.verdict:
@@ -370,7 +377,9 @@ class LiveExpert:
 
 
 def _with_time(answer: Answer, looked_at: Sequence[Answer]) -> Answer:
-    """A correction that holds the time of all these; nobody waited for what is volunteered."""
+    """A correction with the time of all these answers; the system did not wait for a volunteered
+    one.
+    """
     seconds, wall, heard = (
         round(sum(getattr(one, name) or 0.0 for one in looked_at), 3)
         for name in ("seconds", "wall", "heard")

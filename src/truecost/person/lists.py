@@ -1,8 +1,8 @@
 """A list of items that people label: its questions, and the labels with their seconds.
 
-The store notes which list and classes it belongs to; it goes on with no others. All columns of the
-list stay hidden but those that are asked for: the page never tells from which arm or system an item
-comes. The export has all of them.
+The store records the list and classes that it belongs to, and refuses others. Only the columns that
+are asked for are shown: the page never reveals the arm or system of an item. The export has all
+columns.
 """
 
 import hashlib
@@ -33,7 +33,7 @@ KEPT = ("idle", "tail", "overlap", "people")  # what the store notes for reports
 
 
 class _Listed(msgspec.Struct, frozen=True):
-    """Where an item stands in its list, and its columns as texts."""
+    """The position of an item in its list, and its columns as texts."""
 
     row: int
     columns: dict[str, str | None]
@@ -94,7 +94,7 @@ class Items:
 
 
 def _as_texts(column: pl.Series) -> pl.Series:
-    """A column of any kind as texts."""
+    """A column as texts."""
     if column.dtype.is_nested() or column.dtype == pl.Object:
         cells = (json.dumps(cell, ensure_ascii=False, default=str) for cell in column.to_list())
         return pl.Series(column.name, cells, pl.String)
@@ -104,7 +104,7 @@ def _as_texts(column: pl.Series) -> pl.Series:
 
 
 def _beside(own: Collection[str], names: Iterable[str]) -> dict[str, str]:
-    """Names that columns of the list have beside those of the export."""
+    """Names of the list columns beside those of the export."""
     names, found = [*names], dict[str, str]()
     for name in names:
         free = name
@@ -115,7 +115,7 @@ def _beside(own: Collection[str], names: Iterable[str]) -> dict[str, str]:
 
 
 def items_of(file: str, how: Mapping[str, Any]) -> Items:
-    """A list, and how it is asked about.
+    """A list of items, and their questions.
 
     Raises
     ------
@@ -155,9 +155,10 @@ def begin(items: Items, place: Path) -> None:
 
 
 def labels(store: Store, answered: Answered) -> pl.DataFrame:
-    """A row for each item with answers, with all columns of the list, in its order: what most
-    people answered, and how many there are and say so. Where people are divided there is no label;
-    seconds and `revision` are those of all of them, and seconds unknown where those of one are.
+    """A row for each item with answers, with all columns of the list, in its order: the answer of
+    most people, the number of answers, and how many agree with it. There is no label where people
+    are divided. Seconds and `revision` cover all answers; seconds are unknown where those of one
+    answer are.
     """
     listed = _listed(store, answered)
     answers = _in_order(listed, answered)
@@ -212,8 +213,8 @@ def _in_order(
 
 
 def _listed(store: Store, answered: Answered) -> dict[str, _Listed]:
-    """Where items stand in the list, and their columns; InputError where those that are answered do
-    not.
+    """Positions of items in the list, and their columns; InputError where answered items are not in
+    it.
     """
     with faults(store.path):
         found = msgspec.convert(store.hidden(), dict[str, _Listed])
@@ -223,7 +224,7 @@ def _listed(store: Store, answered: Answered) -> dict[str, _Listed]:
 
 
 def _measured(spent: Sequence[Sequence[Seconds | None]]) -> dict[str, list[float | None]]:
-    """Columns of seconds, each the sum of some; None where one of them is not known."""
+    """Columns of seconds, each a sum; None where one of its terms is not known."""
     return {
         f"{name}_seconds": [
             None if None in some else round(sum(getattr(one, name) for one in some), 3)
@@ -236,7 +237,7 @@ def _measured(spent: Sequence[Sequence[Seconds | None]]) -> dict[str, list[float
 def _beside_list(
     listed: Mapping[str, _Listed], keys: Sequence[str], own: Mapping[str, Sequence[Any]]
 ) -> pl.DataFrame:
-    """Columns of the list, of the items with these keys, and our own behind them."""
+    """Columns of the list for the items with these keys, followed by those of the export."""
     columns = [listed[key].columns for key in keys]
     names = dict.fromkeys(name for of in columns for name in of)
     kept = _beside(own, names)

@@ -1,4 +1,4 @@
-"""The page of a live run: open while its jobs run, so that they find people to ask."""
+"""The page of a live run, which is served while its jobs run, so that they can ask people."""
 
 import time
 from collections.abc import Iterator
@@ -53,7 +53,7 @@ def answering(live: LivePerson, folder: Path, settings: Settings) -> Iterator[Li
 
 
 def say_answered(folder: Path) -> None:
-    """Say that nobody is asked again."""
+    """Print that nobody is asked again."""
     LOG.warning(
         "truecost: all questions of this run have answers in %s, which are used; choose another "
         "--output to answer anew",

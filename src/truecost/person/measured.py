@@ -1,5 +1,5 @@
-"""Seconds of answers, measured from what a store keeps of the page: read once, and measured as
-often as there are choices of what counts; and how far people are, for a terminal.
+"""Seconds of answers, from the page events of a store: read once, and measured for any choice of
+active time; and the progress of people, for a terminal.
 """
 
 import threading
@@ -18,22 +18,22 @@ MOST = 12  # classes that are told apart
 
 @dataclass(frozen=True)
 class History:
-    """The events of each session, and what was presented to whom: by question and person."""
+    """The events of each session, and the presentations by question and person."""
 
     sessions: Sequence[Sequence[Logged]] = ()
     shown: Mapping[tuple[str, str], Sequence[str]] = field(default_factory=dict)
 
     @staticmethod
     def read(store: Store) -> "History":
-        """All that a store keeps."""
+        """The whole history of a store."""
         shown = dict[tuple[str, str], list[str]]()
         for one in store.presentations():
             shown.setdefault((one.key, one.person), []).append(one.pid)
         return History(store.history(), shown)
 
     def seconds(self, timing: Timing) -> Callable[[str, str], Seconds | None]:
-        """From the key of a question and a person to the seconds of the answer; None where nothing
-        is kept of the person's time (`--forget`).
+        """A function from the key of a question and a person to the seconds of the answer; None
+        where nothing is stored of the person's time (`--forget`).
         """
         measured = seconds_of(self.sessions, timing)
 
@@ -45,7 +45,7 @@ class History:
 
 
 def seconds_by(store: Store, timing: Timing) -> Callable[[str, str], Seconds | None]:
-    """The seconds of a store's answers now; see `History.seconds`."""
+    """The present seconds of a store's answers; see `History.seconds`."""
     return History.read(store).seconds(timing)
 
 
@@ -99,7 +99,7 @@ Progress = Callable[[str, int, int], None]  # what there is, how far it is, and 
 
 
 def standing_of(store: Store, timing: Timing) -> Callable[[], tuple[str, int, int]]:
-    """A function that gives how far people are now: in words, answered questions, and all."""
+    """A function that returns the progress of people: in words, answered questions, and all."""
     active, seen, due = 0.0, -1, 0.0
 
     def standing() -> tuple[str, int, int]:
@@ -119,7 +119,7 @@ def standing_of(store: Store, timing: Timing) -> Callable[[], tuple[str, int, in
 
 @contextmanager
 def shown_standing(path: Path, timing: Timing, progress: Progress | None) -> Iterator[None]:
-    """Tell, as long as this is open, how far people are; nothing where nobody listens."""
+    """Report the progress of people as long as this context is open; nothing without a callback."""
     if progress is None:
         yield
         return
@@ -144,7 +144,7 @@ def shown_standing(path: Path, timing: Timing, progress: Progress | None) -> Ite
 def standing_beside(
     path: Path, timing: Timing, progress: Progress | None
 ) -> Iterator[Callable[[int, int], None] | None]:
-    """The display of a run's progress in steps, together with the progress of people."""
+    """The display of the progress of a run in steps, together with that of people."""
     if progress is None:
         yield None
         return

@@ -1,8 +1,8 @@
-"""The options of `truecost annotate`, and what is known before a list is read: how its items are
-asked about, and where the answers are. Those that a live run has too are declared there.
+"""The options of `truecost annotate`, and facts that are known before a list is read: the kind of
+its questions, and the place of the answers. Options of live runs too are declared there.
 
-Reading a list takes the libraries of tables, which take half of the time until a link is there: the
-page comes first, then its questions.
+Reading a list needs the libraries of tables, which take half of the time until a link is printed:
+the page comes first, then its questions.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -107,8 +107,8 @@ def settled(given: Mapping[str, Any]) -> dict[str, Any]:
 
 @contextmanager
 def folder_of(output: str, *, resume: bool) -> Iterator[Path]:
-    """The place of a store: new, or with `resume` the one that is there. The new files are removed
-    if no list is read.
+    """The folder of a store: a new one, or with `resume` the existing one. New files are removed if
+    no list is read.
 
     Raises
     ------

@@ -39,10 +39,11 @@ class VisibleQuestion(
 ):
     """The part of a question that may reach the page; everything else belongs to `Asked.hidden`.
 
-    `base`, `length`: the part that is asked about, in seconds of the recording. `speakers` can be
-    chosen, others be named. `wide`: between which times more may be corrected; `output` is given
-    between these. `classes`: of this question only. `correct`: how a verdict may be replaced by a
-    correction. `budget`: seconds that were spent before, and how many there are.
+    `base`, `length`: part that the question is about, in seconds of the recording. `speakers`:
+    names to choose from; others may be added. `wide`: times between which more may be corrected,
+    and for which `output` is given. `classes`: classes of this question only. `correct`: kind of
+    the correction that may replace a verdict. `budget`: seconds that were spent before, and the
+    limit.
     """
 
     ask: str = ""
@@ -58,7 +59,7 @@ class VisibleQuestion(
 
     @property
     def answered(self) -> tuple[float, float]:
-        """From when to when an answer says who speaks: the part that is asked about, or more."""
+        """Start and end of what an answer covers: the part that is asked about, or more."""
         return self.wide or (self.base, self.base + (self.length or 0.0))
 
 
@@ -126,8 +127,8 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
 class Presented(msgspec.Struct, frozen=True, kw_only=True):
     """A question that is shown to a person: one presentation.
 
-    `sound` and `image` are addresses below `/media/`, `ahead` that of the coming sound; `start` is
-    the time of the recording at which the sound begins.
+    `sound` and `image` are addresses below `/media/`, `ahead` that of the next sound; `start`: time
+    of the recording at which the sound begins.
     """
 
     pid: str
@@ -186,7 +187,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Progress(NamedTuple):
-    """Questions; those with an answer; those with all answers that they want."""
+    """Numbers of questions: all; with an answer; with all answers that they need."""
 
     total: int
     done: int
@@ -218,10 +219,10 @@ Name = Annotated[str, msgspec.Meta(min_length=1, max_length=64)]
 
 
 class PageEvent(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """An event on a page; key events do not hold the key.
+    """An event on a page; key events do not contain the key.
 
-    `seq` counts the events of a session; `mono` is the page's own clock, `wall` the one that can be
-    set, both in seconds. `at`: where in a sound, in seconds.
+    `seq` counts the events of a session; `mono` is the page's own clock, `wall` the adjustable one,
+    both in seconds. `at`: position in a sound, in seconds.
     """
 
     seq: Annotated[int, msgspec.Meta(ge=0, le=MOST)]
@@ -233,8 +234,8 @@ class PageEvent(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 class Logged(NamedTuple):
-    """An event as it is stored: `pid` is the presentation in view, `mono` and `wall` are the clocks
-    of the page, `t` is that of the server, `data` the place in a sound.
+    """A stored event: `pid` is the presentation that is shown, `mono` and `wall` are the clocks of
+    the page, `t` is that of the server, `data` the position in a sound.
     """
 
     kind: str
@@ -283,7 +284,7 @@ def decided(rows: Sequence[Row]) -> tuple[str | None, str] | None:
 
 
 def count_divided(rows: Sequence[Row]) -> int:
-    """Questions about which people are divided."""
+    """Number of questions about which people are divided."""
     found: dict[int, list[Row]] = {}
     for row in rows:
         found.setdefault(row.qid, []).append(row)
@@ -291,7 +292,7 @@ def count_divided(rows: Sequence[Row]) -> int:
 
 
 def count_people(db: sqlite3.Connection) -> int:
-    """How many people answer, as the store notes it; 0 where it does not."""
+    """Number of people who answer, from a note in the store; 0 without one."""
     found = db.execute("SELECT value FROM meta WHERE key = 'people'").fetchone()
     return len(msgspec.json.decode(found[0])) if found else 0
 
@@ -299,7 +300,7 @@ def count_people(db: sqlite3.Connection) -> int:
 def people_wanted(
     kind: str, overlap: int, gold: str | None, people: int, answers: Sequence[Any]
 ) -> int:
-    """How many people shall answer a question that has these answers."""
+    """Number of people who shall answer a question that has these answers."""
     if gold is not None:
         return max(overlap, people)
     divided = kind != "number" and len(answers) >= overlap and majority(answers) is None
@@ -307,7 +308,7 @@ def people_wanted(
 
 
 def settle(db: sqlite3.Connection, qid: int) -> tuple[int, int]:
-    """Note how many people shall answer a question, and how many did; these two numbers."""
+    """Store how many people shall answer a question, and how many did; returns both numbers."""
     kind, overlap, gold = db.execute(
         "SELECT kind, overlap, gold FROM question WHERE qid = ?", (qid,)
     ).fetchone()
@@ -320,7 +321,7 @@ def settle(db: sqlite3.Connection, qid: int) -> tuple[int, int]:
 
 
 def settle_all(db: sqlite3.Connection) -> None:
-    """The same of all open questions whose overlap or whose people may be others than before."""
+    """Store both numbers of all open questions whose overlap or people may have changed."""
     known = "UPDATE question SET wanted = MAX(overlap, ?) WHERE state = 'open' AND gold IS NOT NULL"
     db.execute(known, (count_people(db),))
     several = "SELECT qid FROM question WHERE state = 'open' AND gold IS NULL AND given > 1"

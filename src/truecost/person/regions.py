@@ -1,4 +1,4 @@
-"""Regions of recordings as people answer about them: what is put in, and what else changed."""
+"""Answers about regions of recordings: the turns that were added, and those that changed."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -11,7 +11,7 @@ SLIVER = MICRO // 1000  # microseconds that are no change: the page rounds
 
 
 def inside(text: str, start: int, end: int) -> list[Turn]:
-    """The turns of a region, cut to it."""
+    """The turns of a region, cut at its ends."""
     cut = ((max(t.start, start), min(t.end, end), t.speaker) for t in turns_of(text))
     return [Turn(*one) for one in cut if one[0] < one[1]]
 
@@ -39,7 +39,7 @@ def changed(
 
 
 def put_in(output: str, label: str, part: str) -> tuple[str, int, int]:
-    """The speakers of a region, as answered; turns that were put in and changed there."""
+    """The speakers of a region from an answer; turns that were added and changed there."""
     from truecost.learning.lifelong.person import all_of, turns_changed
 
     region = part or all_of(output, label)

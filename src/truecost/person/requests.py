@@ -1,11 +1,11 @@
 """Requests of the page: their types, the checks before a request is read (host, origin, kind,
-size), and the stored part of an answer. Every response gets the headers that keep other pages out.
+size), and the stored part of an answer. Every response has headers that keep other pages out.
 
-A page of another site can send requests to this server, though not read what comes back; a name of
-another site can be made to point here (DNS rebinding). Hence the checks of the host and the origin
-beside the cookie.
+A page of another site can send requests to this server, but cannot read the responses; a name of
+another site can be made to point here (DNS rebinding). Therefore host and origin are checked beside
+the cookie.
 
-Answers are checked against the question, words and actions counted as corrections are everywhere.
+Answers are checked against the question; words and actions are counted as for all corrections.
 """
 
 import math
@@ -42,16 +42,16 @@ HEADERS = {
 
 
 class Refusal(msgspec.Struct, frozen=True):
-    """Status and reason."""
+    """Status and reason of a refused request."""
 
     status: int
     reason: str
 
 
 class Guard:
-    """An application behind the checks.
+    """An application behind these checks.
 
-    `origins`: how a browser may name this server, such as `http://127.0.0.1:8000`.
+    `origins`: names of this server in a browser, such as `http://127.0.0.1:8000`.
     """
 
     def __init__(self, app: "ASGIApp", origins: frozenset[str]) -> None:
@@ -80,7 +80,7 @@ class Guard:
             await _refuse(refusal, send_with_headers)
 
     def refusal(self, method: str, path: str, sent: dict[str, str]) -> Refusal | None:
-        """Why a request is refused; None when it is not."""
+        """The reason why a request is refused; None when it is not."""
         host, origin, site = (sent.get(name) for name in ("host", "origin", "sec-fetch-site"))
         reads = method in ("GET", "HEAD")
         if host not in self.hosts:
@@ -122,13 +122,13 @@ Session = Annotated[str, msgspec.Meta(min_length=8, max_length=64)]
 
 
 class _Body(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A body; unknown fields are refused."""
+    """The body of a request; unknown fields are refused."""
 
     session: Session
 
 
 class NextSent(_Body, frozen=True, kw_only=True):
-    """The next question is wanted; `wait`: seconds until it may come."""
+    """A request for the next question; `wait`: most seconds until the response."""
 
     wait: Annotated[float, msgspec.Meta(ge=0, le=WAIT)] = 0.0
 
@@ -140,7 +140,7 @@ class EventsSent(_Body, frozen=True, kw_only=True):
 
 
 class AnswerSent(EventsSent, frozen=True, kw_only=True):
-    """An answer, with the events before it; `next`: the next question is wanted too."""
+    """An answer, with the events before it; `next`: whether the next question is requested too."""
 
     aid: Annotated[str, msgspec.Meta(min_length=8, max_length=64)]
     pid: Name
@@ -153,7 +153,7 @@ class AnswerSent(EventsSent, frozen=True, kw_only=True):
 
 
 class PersonSent(_Body, frozen=True, kw_only=True):
-    """Nothing but the session: undo, stop."""
+    """A request with only the session: undo, stop."""
 
 
 def check_times(events: list[PageEvent]) -> None:
@@ -170,7 +170,7 @@ def given_of(
     classes: tuple[str, ...],
     refusals: tuple[str, ...],
 ) -> Given:
-    """The answer that is kept; InputError when it is none to this question."""
+    """The stored answer; InputError when it is not an answer to this question."""
     check_times(sent.events)
     shown = [e.mono for e in sent.events if e.kind == "shown" and e.pid == sent.pid]
     if shown and sent.mono < shown[0]:
@@ -204,7 +204,7 @@ def given_of(
 
 
 def _check_length(label: str, seen: VisibleQuestion) -> None:
-    """InputError when a label is longer than anybody writes."""
+    """InputError when a label is too long to be written by hand."""
     most = LONGEST + len(seen.output or "")
     if len(label) > most:
         raise InputError(f"the answer has {len(label)} characters: shorten it to {most}")
@@ -213,7 +213,7 @@ def _check_length(label: str, seen: VisibleQuestion) -> None:
 def _counted(
     kind: str, label: str, seen: VisibleQuestion, classes: tuple[str, ...]
 ) -> tuple[str, int, int]:
-    """A label as it is kept, words put in, and simple actions."""
+    """A label in its stored form, with the words and simple actions of the person."""
     if kind == "classes":
         if label not in classes:
             raise InputError(f"{label[:40]!r} is none of the classes")
@@ -230,7 +230,7 @@ def _counted(
 
 
 def number_as_kept(label: str) -> str:
-    """A finite number as text; NaN and what only Python reads as a number are none."""
+    """A finite number as text; NaN, and numbers that only Python can read, are refused."""
     number = float(label) if NUMBER.fullmatch(label) else math.nan
     if not math.isfinite(number):
         raise InputError(f"{label[:40]!r} is no finite number: expected one such as 3.5 or -2e3")
@@ -240,8 +240,8 @@ def number_as_kept(label: str) -> str:
 def _counted_turns(label: str, seen: VisibleQuestion) -> tuple[str, int, int]:
     """Turns within the part that can be answered, under the names that the person gave them.
 
-    Turns that are put in, and the larger one of turns added and taken away: as corrections of
-    regions are counted, but names are never exchanged for others.
+    Also the added turns, and the larger number of added and removed turns: they are counted as in
+    corrections of regions, but names are never exchanged.
     """
     from truecost.corrections.texts import text_of, turns_of
 
@@ -255,13 +255,13 @@ def _counted_turns(label: str, seen: VisibleQuestion) -> tuple[str, int, int]:
 
 
 def _cut(turn: "Turn", first: int, last: int) -> "Turn | None":
-    """What of a turn lies within bounds."""
+    """The part of a turn within bounds."""
     start, end = max(turn.start, first), min(turn.end, last)
     return turn._replace(start=start, end=end) if start < end else None
 
 
 def _within(turn: "Turn", first: int, last: int) -> "Turn":
-    """A turn with its bounds; InputError where it goes beyond them by more than rounding."""
+    """A turn cut at its bounds; InputError where it exceeds them by more than rounding."""
     from truecost.corrections.texts import seconds
 
     cut = _cut(turn, first, last)

@@ -66,7 +66,9 @@ class Timing:
 
 @dataclass(frozen=True)
 class Seconds:
-    """Of an answer: `wall` from the first sight of the question, `heard` while a sound played."""
+    """Seconds of an answer. `wall`: from the first sight of the question; `heard`: while a sound
+    played.
+    """
 
     active: float = 0.0
     wall: float = 0.0
@@ -83,16 +85,16 @@ class Stretches:
 
     @property
     def seconds(self) -> Seconds:
-        """How long they are."""
+        """Total length."""
         return Seconds(length(self.active), length(self.wall), length(self.heard))
 
     def moved(self, by: float) -> "Stretches":
-        """The same on another clock."""
+        """The stretches on another clock."""
         return Stretches(*(_moved(spans, by) for spans in (self.active, self.wall, self.heard)))
 
 
 def union(*several: Iterable[Span]) -> list[Span]:
-    """All stretches as one."""
+    """The union of all stretches."""
     found: list[Span] = []
     for start, end in sorted(span for spans in several for span in spans if span[1] > span[0]):
         if found and start <= found[-1][1]:
@@ -117,13 +119,13 @@ def intersection(one: Spans, other: Spans) -> list[Span]:
 
 
 def without(spans: Spans, cuts: Spans) -> list[Span]:
-    """The parts of the first outside all cuts."""
+    """The parts of the first stretches outside all cuts."""
     edges = [float("-inf"), *(edge for cut in cuts for edge in cut), float("inf")]
     return intersection(spans, [*zip(edges[::2], edges[1::2], strict=True)])
 
 
 def length(spans: Spans) -> float:
-    """Seconds in all."""
+    """Total seconds."""
     return sum(end - start for start, end in spans)
 
 
@@ -134,7 +136,7 @@ def _moved(spans: Spans, by: float) -> list[Span]:
 def seconds_of(
     sessions: Iterable[Sequence[Logged]], how: Timing
 ) -> Callable[[Iterable[str]], Seconds]:
-    """From the events of each session, in order, a function from presentations to seconds.
+    """A function from presentations to seconds, made from the events of each session, in order.
 
     The function takes all presentations of a question to a person.
     """
@@ -178,7 +180,9 @@ def presentations(events: Sequence[Logged], how: Timing) -> dict[str, Stretches]
 
 
 def _while(events: Sequence[Logged], begins: Sequence[str], ends: Sequence[str]) -> list[Span]:
-    """From each event that begins something to the one that ends it, or to the last of all."""
+    """Stretches from each event that begins something to the one that ends it, or to the last of
+    all.
+    """
     found, start = list[Span](), None
     for event in events:
         if event.kind in begins and start is None:
@@ -202,7 +206,7 @@ def _lively(acts: Sequence[Span], last: float, how: Timing) -> list[Span]:
 
 
 def _absent(events: Sequence[Logged]) -> list[Span]:
-    """Where nobody can have been there, or nobody can tell."""
+    """Stretches in which nobody was there, or nobody can know."""
     found, visible, frozen = list[Span](), True, None
     for before, event in itertools.pairwise(events):
         visible = {"visible": True, "hidden": False}.get(before.kind, visible)
@@ -217,7 +221,7 @@ def _absent(events: Sequence[Logged]) -> list[Span]:
 
 
 def _shown(events: Sequence[Logged], last: float) -> dict[str, Span]:
-    """From when to when each presentation was in view."""
+    """Stretches in which each presentation was in view."""
     found: dict[str, Span] = {}
     over = set[str]()
     for event in events:
@@ -232,7 +236,7 @@ def _shown(events: Sequence[Logged], last: float) -> dict[str, Span]:
 
 
 def _clipped(spans: Spans, whole: Span) -> list[Span]:
-    """What lies in one stretch, found by halving: a session has thousands of them."""
+    """The spans within one stretch, found by bisection: a session has thousands of them."""
     first, (begin, until) = bisect_left(spans, whole[0], key=itemgetter(1)), whole
     found = []
     for k in range(first, len(spans)):

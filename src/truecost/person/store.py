@@ -1,9 +1,9 @@
 """One SQLite file with questions, presentations, answers and raw events: the only thing that a run
-and the page share.
+and the page have in common.
 
-Every write is one transaction that begins as a writer; `synchronous=FULL` keeps what was
-acknowledged through a kill and a power cut. A question is never asked again: `put` knows
-questions by their keys, and an answer is known by the `aid` that the page made for it.
+Every write is one transaction that begins as a writer; `synchronous=FULL` keeps acknowledged data
+through a kill and a power cut. A question is never asked again: `put` identifies questions by their
+keys, and an answer by the `aid` that the page made for it.
 """
 
 import os
@@ -71,7 +71,7 @@ NOTED = {"people": list[str], "idle": float, "tail": float, "port": int}  # type
 
 
 class Store:
-    """The questions and answers of a run; a context manager. Threads may share it.
+    """The questions and answers of a run; a context manager. Several threads may use it.
 
     Parameters
     ----------
@@ -105,18 +105,18 @@ class Store:
         self.close()
 
     def close(self) -> None:
-        """Close the file; nothing is lost without it."""
+        """Close the file; nothing is lost without this call."""
         with self._lock:
             self._db.close()
 
     # What the run says and asks
 
     def put(self, questions: Sequence[Asked], order: Order = "given") -> None:
-        """Add questions behind those that are there. Of one whose key is there already the number
-        of people who shall answer follows, and where its sound and image lie now; nothing else.
+        """Add questions after the existing ones. For a question whose key exists, only the number
+        of people who shall answer and the places of its sound and image are updated.
 
-        `order`: `shuffled` mixes those of this call, the same way each time. The first of many can
-        be answered while the others are written.
+        `order`: `shuffled` mixes the questions of this call, in the same way each time. The first
+        of many can be answered while the others are written.
         """
         sorted_ = [*questions]
         if order == "shuffled":
@@ -135,7 +135,7 @@ class Store:
 
     def take_all(self, keys: Sequence[str]) -> bool:
         """Mark questions as taken by the system, all or none: it has learnt from their answers,
-        which stay. False where one is not there, or wants an answer, as after `undo`.
+        which stay. False where a question is missing, or needs an answer, as after `undo`.
         """
         taken = "UPDATE question SET state = 'taken' WHERE key = ? AND given >= wanted"
         with self._writing() as db:
@@ -152,7 +152,7 @@ class Store:
             return {key: msgspec.json.decode(text) for key, text in rows}
 
     def answers(self, key: str | None = None) -> list[Row]:
-        """Current answers, of one question or of all, in the order of questions and answers."""
+        """Current answers to one question or to all, in the order of questions and answers."""
         one = " AND q.key = ?" if key is not None else ""
         sql = f"{ANSWERS}{one} ORDER BY q.batch, q.rank, answer.place"
         found = self._rows(sql, *([key] if key is not None else []))
@@ -161,12 +161,12 @@ class Store:
             return msgspec.convert(rows, list[Row])
 
     def progress(self) -> Progress:
-        """How many questions there are, have an answer, and have all that they want."""
+        """Numbers of questions: all, with an answer, with all answers that they need."""
         found = dict(self._rows("SELECT name, n FROM tally WHERE name NOT LIKE 'by %'"))
         return Progress(*(found.get(name, 0) for name in Progress._fields))
 
     def latest(self) -> int:
-        """The place of the latest answer; it only grows."""
+        """Number of the latest answer; it only grows."""
         return int(self._rows("SELECT COALESCE(MAX(place), 0) FROM answer")[0][0])
 
     def answered_by(self, person: str) -> int:
@@ -175,14 +175,14 @@ class Store:
         return found[0][0] if found else 0
 
     def meta(self, key: str, default: Any = None) -> Any:
-        """The note under a name. `state` is open, done, stopped or failed."""
+        """The stored note of a name. `state` is open, done, stopped or failed."""
         found = self._rows("SELECT value FROM meta WHERE key = ?", key)
         with faults(self.path):
             kind: Any = str if key in TEXTS else NOTED.get(key, Any)
             return msgspec.json.decode(found[0][0], type=kind) if found else default
 
     def set_meta(self, **pairs: Any) -> None:
-        """Note values of JSON under their names."""
+        """Store notes, JSON values by name."""
         rows = [(key, msgspec.json.encode(value).decode()) for key, value in pairs.items()]
         with self._writing() as db:
             db.executemany("INSERT OR REPLACE INTO meta VALUES(?, ?)", rows)
@@ -190,8 +190,8 @@ class Store:
     # What the page shows and sends
 
     def next(self, person: str, session: str) -> Presented | None:
-        """A new presentation of the question that a person has a lease on, else of the first with
-        room: one whose answers and leases of others are fewer than it wants. None: there is
+        """A new presentation: of the question that a person has a lease on, otherwise of the first
+        one with room, whose answers and leases of others are fewer than it needs. None: there is
         none now.
         """
         now = time.time()
@@ -204,19 +204,19 @@ class Store:
             return presented(db, pid, qid, ahead)
 
     def ready(self, person: str) -> bool:
-        """Whether `next` has a question; nothing is leased."""
+        """Whether `next` has a question, without a lease."""
         with self._reading() as db:
             return open_to(db, person, time.time())[0] is not None
 
     def waits(self, person: str) -> bool:
-        """Whether a question has room for a person when others leave it."""
+        """Whether a question will have room for a person if leases of others end."""
         with self._reading() as db:
             return waits(db, person)["batch"] is not None
 
     def answer(
         self, person: str, given: Given, session: str = "", events: Sequence[PageEvent] = ()
     ) -> str:
-        """Keep an answer, and the events of a session that came with it.
+        """Store an answer, and the events of a session that came with it.
 
         Returns
         -------
@@ -259,7 +259,7 @@ class Store:
             return "new"
 
     def undo(self, person: str) -> str:
-        """Take back the last answer of a person, which is leased to them again: "undone"; "taken"
+        """Undo the last answer of a person, who gets a new lease on the question: "undone"; "taken"
         when the system has learnt from it, "nothing" when there is none.
         """
         now = time.time()
@@ -279,19 +279,19 @@ class Store:
             return "undone"
 
     def events(self, person: str, session: str, events: Sequence[PageEvent]) -> None:
-        """Keep raw events; those that are there already are left alone."""
+        """Store raw events; existing ones are left alone."""
         with self._writing() as db:
             keep_events(db, person, session, events, time.time())
 
     def media(self, address: str) -> tuple[str | None, str | None, tuple[float, float] | None]:
-        """Sound, picture and stretch of the sound behind an address; None where there is none."""
+        """Sound, picture and stretch of the sound of an address; None without any."""
         sql = "SELECT media, image, span FROM question WHERE address = ?"
         for sound, image, span in self._rows(sql, address):
             return sound, image, msgspec.json.decode(span, type=tuple[float, float] | None)
         return None, None, None
 
     def asked(self, pid: str) -> tuple[str, VisibleQuestion] | None:
-        """Kind of the question of a presentation, and what the page saw."""
+        """Kind of the question of a presentation, and the payload that the page got."""
         sql = "SELECT kind, payload FROM shown JOIN question USING (qid) WHERE pid = ?"
         for kind, payload in self._rows(sql, pid):
             return kind, msgspec.json.decode(payload, type=VisibleQuestion)
@@ -300,7 +300,7 @@ class Store:
     # Who answers
 
     def launch(self, person: str) -> str:
-        """A token that opens one browser for a person; an earlier one that was not used ends."""
+        """A token that opens one browser for a person; an earlier unused one becomes invalid."""
         token = os.urandom(24).hex()
         with self._writing() as db:
             db.execute("DELETE FROM person WHERE name = ? AND kind = 'launch'", (person,))
@@ -308,7 +308,7 @@ class Store:
         return token
 
     def redeem(self, token: str) -> tuple[str, str] | None:
-        """The person of a token and a cookie; once, then None. Earlier cookies stay good."""
+        """The person of a token, and a cookie; once, then None. Earlier cookies stay valid."""
         cookie = os.urandom(24).hex()
         used = "UPDATE person SET kind = 'used' WHERE hash = ? AND kind = 'launch' RETURNING name"
         with self._writing() as db:
@@ -325,14 +325,14 @@ class Store:
         return found[0][0] if found else None
 
     def everybody(self) -> list[str]:
-        """The people who answer, and former ones who have left answers."""
+        """The people who answer, and former ones who have given answers."""
         sql = (
             "SELECT name FROM person UNION SELECT person FROM shown UNION SELECT person FROM answer"
         )
         return sorted({*self.meta("people", []), *(name for (name,) in self._rows(sql))})
 
     def forget(self, person: str) -> None:
-        """Delete events, presentations and tokens of a person; the answers stay, under the name."""
+        """Delete events, presentations and tokens of a person; the answers stay, with the name."""
         with self._writing() as db:
             for table, column in (("event", "person"), ("shown", "person"), ("person", "name")):
                 db.execute(f"DELETE FROM {table} WHERE {column} = ?", (person,))
@@ -379,7 +379,7 @@ class Store:
 
     @staticmethod
     def _show(db: sqlite3.Connection, qid: int, person: str, session: str, now: float) -> str:
-        """A presentation, which alone has the lease from now on."""
+        """A new presentation with a lease; older leases of the person on the question end."""
         end_leases(db, person, qid)
         pid = os.urandom(9).hex()
         row = (pid, qid, person, session, now, now + LEASE)

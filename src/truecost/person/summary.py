@@ -1,5 +1,5 @@
-"""Figures of people, with intervals: answers an hour, seconds of an answer, and how far
-people agree with each other and with known answers: Krippendorff's alpha, Cohen's kappa.
+"""Figures of people with intervals: answers an hour, seconds of an answer, and the agreement of
+people with each other and with known answers: Krippendorff's alpha, Cohen's kappa.
 """
 
 from collections import Counter
@@ -128,8 +128,8 @@ def agreement(
 
 def agreement_of(rows: Sequence[Row]) -> tuple[list[Estimate], str]:
     """Agreement on the questions of a store, by their kind: alpha and kappas of classes and of
-    verdicts, alpha of numbers; refusals do not count. And what has none: texts and regions, of
-    which hardly two are the same.
+    verdicts, alpha of numbers; refusals do not count. Also the kinds without agreement: texts and
+    regions, of which hardly two are equal.
     """
     of_kind: dict[str, list[Label]] = {}
     for row in rows:
@@ -212,23 +212,23 @@ def answers_per_hour(totals: Totals, _: Application) -> Result:
 
 
 def seconds_per_answer(totals: Totals, _: Application) -> Result:
-    """Active seconds of an answer, on average."""
+    """Mean active seconds of an answer."""
     return share(totals.sums("answers", "active"), totals.sums("answers", "n")), NONE
 
 
 def wall_per_answer(totals: Totals, _: Application) -> Result:
-    """Seconds from the sight of a question to its answer, on average: no choice enters it."""
+    """Mean seconds from the sight of a question to its answer, which do not depend on settings."""
     return share(totals.sums("answers", "wall"), totals.sums("answers", "n")), NONE
 
 
 def gold_error_rate(totals: Totals, _: Application) -> Result:
-    """The share of known answers that were answered otherwise; refusals do not count."""
+    """Share of known answers to which people answered otherwise; refusals do not count."""
     n = totals.sums("gold", "n")
     return share(n[:, 1], n.sum(axis=1)), NONE
 
 
 def refusal_rate(totals: Totals, _: Application) -> Result:
-    """The share of questions that were refused."""
+    """Share of questions that were refused."""
     n = totals.sums("refused", "n")
     return share(n[:, 1], n.sum(axis=1)), NONE
 
@@ -259,9 +259,7 @@ REFUSED = _rate("refusal_rate", refusal_rate, "refused", "Refused questions", "r
 def figures_of(
     answered: Answered, dims: Mapping[str, str], *measures: Measure, unit: str = "answer"
 ) -> list[Estimate]:
-    """Measures of answers, those that have what they count; `unit`: "answer" or "item", what is
-    resampled.
-    """
+    """Measures of answers that have data; `unit`: the resampled unit, "answer" or "item"."""
     rows = answered.rows
     if not rows:
         return []
@@ -306,7 +304,7 @@ def by_person(answered: Answered) -> Iterator[list[Estimate]]:
 
 
 def by_label(answered: Answered) -> list[Estimate]:
-    """Seconds of an answer of each person by what was answered; nothing of one class or many."""
+    """Mean seconds of an answer of each person, by answer; empty for one class or many."""
     labels = answered.labels if len(answered.labels) > 1 else ()
     return [
         row
@@ -328,7 +326,7 @@ TITLES = {m.name: m.title for m in (*EVERY, NOMINAL, INTERVAL, COHEN)}
 def table_of(
     figures: Sequence[Sequence[Estimate]],
 ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Names of columns, then a row a person, each figure with its interval."""
+    """Names of columns, then a row for each person, each figure with its interval."""
     names = list(dict.fromkeys(row.measure for rows in figures for row in rows))
     cells = []
     for rows in figures:
@@ -339,7 +337,7 @@ def table_of(
 
 
 def shown(row: Estimate) -> str:
-    """A figure with its interval, and what a reader should know of it."""
+    """A figure with its interval and its marks."""
     text = " ".join(figures(row)).strip()
     said = [row.reason] if row.reason and row.value is None else marks(row.flags)
     return f"{text} ({'; '.join(said)})" if said else text

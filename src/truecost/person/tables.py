@@ -1,12 +1,12 @@
-"""The tables of a store, who is next, and how the file is opened: every fault of it is an
-InputError.
+"""The tables of a store, the choice of the next question, and the opening of the file, whose faults
+are all InputErrors.
 
-`shown` leases a question to a person until a time; `given` counts the current answers of a
-question, `wanted` says how many it shall have (`truecost.person.records`). The next question is
+`shown` is a lease of a question by a person until a time. `given` is the number of current answers
+to a question, `wanted` the number that it needs (`truecost.person.records`). The next question is
 found with the partial index `question_open`: sorting all questions under the lock of the writer was
-forty times slower. Before the place that somebody has `reached` no open question waits for them, so
-that who is far ahead does not pass all of their answers again. Rows of `tally` count what would
-else be counted with every answer.
+forty times slower. Before the position that a person has `reached` there is no open question for
+them, so that a person who is far ahead does not search all of their answers again. Rows of `tally`
+are counters, which would otherwise be computed with every answer.
 """
 
 import hashlib
@@ -119,7 +119,7 @@ DAMAGED = (
 
 @contextmanager
 def faults(path: Path) -> Iterator[None]:
-    """Say a fault of the file as an InputError."""
+    """Raise faults of the file as InputErrors."""
     try:
         yield
     except sqlite3.ProgrammingError:  # ours
@@ -132,9 +132,9 @@ def faults(path: Path) -> Iterator[None]:
 
 
 def connected(path: Path) -> sqlite3.Connection:
-    """A connection to a store; its tables are made where there is no file yet, or an empty one.
+    """A connection to a store; its tables are created where there is no file yet, or an empty one.
 
-    InputError where the file is something else, of another version, or damaged.
+    InputError where the file is of another kind or version, or damaged.
     """
     if path.is_dir() or not path.parent.is_dir():
         what = "is a folder" if path.is_dir() else "the folder is not there"
@@ -186,8 +186,8 @@ def _check(db: sqlite3.Connection, path: Path) -> None:
 
 @cache
 def _queries() -> tuple[tuple[str, str], ...]:
-    """For each table a query that finds a row with a value that no store holds: SQLite keeps any
-    value in any column.
+    """For each table a query for a row with an invalid value: SQLite accepts any value in any
+    column.
     """
     found = []
     with closing(sqlite3.connect(":memory:")) as db:
@@ -204,7 +204,7 @@ def _queries() -> tuple[tuple[str, str], ...]:
 
 
 def _made(db: sqlite3.Connection) -> None:
-    """Make the tables, unless they are there, in one transaction."""
+    """Create the tables, unless they exist, in one transaction."""
     db.execute("BEGIN IMMEDIATE")
     try:
         if not db.execute("PRAGMA user_version").fetchone()[0]:
@@ -222,7 +222,7 @@ def _made(db: sqlite3.Connection) -> None:
 
 
 def tally(db: sqlite3.Connection, name: str, by: int) -> None:
-    """Count up or down."""
+    """Change a counter."""
     if by:
         db.execute(
             "INSERT INTO tally VALUES(?, ?) ON CONFLICT(name) DO UPDATE SET n = n + excluded.n",
@@ -231,7 +231,7 @@ def tally(db: sqlite3.Connection, name: str, by: int) -> None:
 
 
 def count_answers(db: sqlite3.Connection, qid: int, person: str, by: int) -> None:
-    """Count anew after a current answer more or less of a question, by a person."""
+    """Update the counts after a person gave or took back an answer to a question."""
     sql = "SELECT given, wanted FROM question WHERE qid = ?"
     before, needed = db.execute(sql, (qid,)).fetchone()
     given, wanted = settle(db, qid)
@@ -243,8 +243,8 @@ def count_answers(db: sqlite3.Connection, qid: int, person: str, by: int) -> Non
 
 
 def waits(db: sqlite3.Connection, person: str) -> dict[str, Any]:
-    """Where the first open question is that a person has not answered, `batch` and `rank`, whether
-    others have leased it or not; None where there is none.
+    """Position of the first open question that a person has not answered, `batch` and `rank`,
+    whether or not others have a lease on it; None without one.
     """
     values = {"person": person} | reached(db, person)
     found = db.execute(WAITING, values).fetchone() or (None, None)
@@ -252,13 +252,13 @@ def waits(db: sqlite3.Connection, person: str) -> dict[str, Any]:
 
 
 def reached(db: sqlite3.Connection, person: str) -> dict[str, int]:
-    """Where a person is: no open question before it waits for them."""
+    """Position of a person: there is no open question for them before it."""
     found = db.execute(REACHED, {"person": person}).fetchone()
     return dict(zip(("batch", "rank"), found, strict=True))
 
 
 def go_on(db: sqlite3.Connection, person: str) -> None:
-    """Note where a person is now; behind all questions where none waits for them."""
+    """Store the present position of a person; after all questions where none is open for them."""
     where = waits(db, person)
     if where["batch"] is None:
         [batch, rank] = db.execute("SELECT MAX(batch), MAX(rank) + 1 FROM question").fetchone()
@@ -279,7 +279,7 @@ def open_to(db: sqlite3.Connection, person: str, now: float) -> tuple[int | None
 
 
 def end_leases(db: sqlite3.Connection, person: str, qid: int) -> None:
-    """End what a person has leased of a question."""
+    """End the leases of a person on a question."""
     sql = "UPDATE shown SET until = 0 WHERE qid = ? AND person = ? AND until > 0"
     db.execute(sql, (qid, person))
 
@@ -287,8 +287,8 @@ def end_leases(db: sqlite3.Connection, person: str, qid: int) -> None:
 def keep_events(
     db: sqlite3.Connection, person: str, session: str, events: Sequence[PageEvent], now: float
 ) -> None:
-    """Keep events; those that are there already are left alone. The lease of the question that is
-    in view is renewed: a person works on it for as long as its page sends events.
+    """Store events; existing ones are left alone. The lease of the question in view is renewed: a
+    person works on it for as long as its page sends events.
     """
     rows = [(session, e.seq, person, e.pid, e.kind, e.mono, e.wall, now, e.at) for e in events]
     sql = "INSERT INTO event VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
@@ -319,7 +319,7 @@ def presented(db: sqlite3.Connection, pid: str, qid: int, ahead: int | None) -> 
 
 
 def columns_of(asked: Asked, secret: bytes) -> tuple[Any, ...]:
-    """A question as columns. Its address tells nothing of it, and cannot be guessed."""
+    """A question as columns. Its address reveals nothing about it, and cannot be guessed."""
     parts = (msgspec.to_builtins(asked.seen), asked.hidden, asked.span)
     payload, hidden, span = (msgspec.json.encode(part).decode() for part in parts)
     address = hmac.digest(secret, asked.key.encode(), "sha256").hex()[:32]
@@ -330,5 +330,5 @@ def columns_of(asked: Asked, secret: bytes) -> tuple[Any, ...]:
 
 
 def hashed(token: str) -> str:
-    """Tokens are stored as hashes: who reads the file cannot enter with them."""
+    """The hash of a token, the stored form: readers of the file cannot use it to enter."""
     return hashlib.sha256(token.encode()).hexdigest()

@@ -1,7 +1,8 @@
-"""Active time measured anew: what counts as work is a choice of whoever scores a log.
+"""Active time measured again: the settings of active time are chosen by the person who scores a
+log.
 
-The log of a run on a page holds the seconds by the choices of the run (`timing`), and which
-questions they are of (`asked`); the store of the run holds what happened on the page.
+The log of a run on a page has the seconds by the settings of the run (`timing`), and the questions
+they belong to (`asked`); the store of the run has the events on the page.
 """
 
 import json
@@ -28,7 +29,7 @@ _scored = partial(Option, verbs=SCORED)
 
 
 class TimingTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
-    """`[timing]`: what counts as active time of people who answered on a page."""
+    """`[timing]`: the settings of active time of people who answered on a page."""
 
     __table__: ClassVar[str] = "timing"
     __group__: ClassVar[str] = "Time of people on the page"
@@ -59,16 +60,16 @@ class TimingTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def timing_of(frame: "pl.DataFrame") -> str:
-    """How the answers of logs were timed, for signatures; empty where no page did."""
+    """The settings of active time in logs, for signatures; empty without a page."""
     found = frame["timing"].drop_nulls().unique()
     return str(found[0]) if len(found) == 1 else MIXED * bool(len(found))
 
 
 def retimed(log: "EventLog", table: TimingTable) -> "EventLog":
-    """A log with the active seconds of answers on a page as `[timing]` wants them.
+    """A log with the active seconds of answers on a page by the settings of `[timing]`.
 
-    The same log where nothing is wanted. UsageError where no answer came from a page, or no store
-    is found; InputError where the store is not that of the log, or no longer has what happened.
+    The same log without settings. UsageError where no answer came from a page, or there is no
+    store; InputError where the store is not that of the log, or no longer has the events.
     """
     import polars as pl
 
@@ -97,7 +98,7 @@ def retimed(log: "EventLog", table: TimingTable) -> "EventLog":
 
 
 def _store_of(source: str) -> Path:
-    """The store of the run that a log is of."""
+    """The store of the run that made a log."""
     for folder in Path(source).absolute().parents[:ABOVE]:
         if (folder / STORE).is_file():
             return folder / STORE
@@ -108,7 +109,7 @@ def _store_of(source: str) -> Path:
 
 
 def _timing(told: "pl.DataFrame", table: TimingTable) -> Timing:
-    """What counts: as the run had it, where nothing else is wanted."""
+    """The settings: those of the run, except where others are given."""
     known = timing_of(told)
     if known == MIXED and not {"idle", "tail"} <= {*table.given()}:
         raise UsageError(
@@ -123,7 +124,7 @@ def _timing(told: "pl.DataFrame", table: TimingTable) -> Timing:
 
 
 def _seconds(place: Path, told: "pl.DataFrame", source: str, how: Timing) -> Mapping[str, float]:
-    """Active seconds by what an answer holds the time of (`asked`)."""
+    """Active seconds by the questions that an answer has the time of (`asked`)."""
     from truecost.person.measured import seconds_by
     from truecost.person.store import Store
 

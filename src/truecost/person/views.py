@@ -1,7 +1,7 @@
 """The presentation of an item: its sound, its image or a text, and its known answer.
 
-A file is named by a pattern (`clips/{id}.wav`), or stands in a column of the table that the items
-come from. Sounds and images are sent without their file names, which may be the label.
+A file is named by a pattern (`clips/{id}.wav`), or in a column of the table of the items. Sounds
+and images are sent without their file names, which may contain the label.
 """
 
 import io
@@ -60,7 +60,7 @@ def _is_sound(head: bytes) -> bool:
 
 
 def sound_of(path: str, span: tuple[float, float] | None) -> tuple[bytes, str]:
-    """A sound, or the stretch of it that is asked about, and its media type.
+    """A sound, or the stretch that the question is about, and its media type.
 
     Raises
     ------
@@ -74,13 +74,13 @@ def sound_of(path: str, span: tuple[float, float] | None) -> tuple[bytes, str]:
 
 
 def length_of(path: str) -> float:
-    """Seconds of a sound; InputError where it is no uncompressed wav."""
+    """Seconds of a sound; InputError where it is not an uncompressed wav file."""
     with _opened(path) as file:
         return file.getnframes() / file.getframerate()
 
 
 def picture_of(path: str) -> tuple[bytes, str]:
-    """A picture and its media type; InputError when it is none that a browser may show here."""
+    """A picture and its media type; InputError when browsers may not show it."""
     check(path, "image")
     data = _read(path)
     return data, next(kind for head, kind in PICTURES.items() if data.startswith(head))
@@ -94,7 +94,7 @@ def _read(path: str) -> bytes:
 
 
 def _stretch(path: str, span: tuple[float, float]) -> bytes:
-    """A stretch of a wav file as a wav file: a meeting is not sent whole."""
+    """A stretch of a wav file as a wav file, so that a meeting is not sent whole."""
     out = io.BytesIO()
     with _opened(path) as file:
         rate, length = file.getframerate(), file.getnframes()
@@ -109,7 +109,7 @@ def _stretch(path: str, span: tuple[float, float]) -> bytes:
 
 @contextmanager
 def _opened(path: str) -> Iterator[wave.Wave_read]:
-    """A wav file; InputError where it is none, or its header says what none can hold."""
+    """A wav file; InputError for any other file, or an impossible header."""
     try:
         with wave.open(path, "rb") as file:
             frame = file.getnchannels() * file.getsampwidth()
@@ -131,8 +131,8 @@ TEXTS = ("text", "gold")
 class Views(msgspec.Struct, frozen=True, kw_only=True):
     """The presentation of each item.
 
-    `audio`, `image`: a pattern, or a column of paths; `text`, `gold`: a column; `folder`: the one
-    that paths are relative to.
+    `audio`, `image`: a pattern, or a column of paths; `text`, `gold`: a column; `folder`: the
+    folder that paths are relative to.
     """
 
     audio: str | None = None
@@ -143,12 +143,12 @@ class Views(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def one_line(text: str) -> str:
-    """A text as answers are kept: single blanks between words."""
+    """A text in the stored form of answers: single blanks between words."""
     return " ".join(text.split())
 
 
 def named(text: str, classes: Sequence[str]) -> str:
-    """One of the classes; ValueError, which names them, where it is none."""
+    """One of the classes; ValueError with the classes for another text."""
     if text not in classes:
         raise ValueError(f"the classes {', '.join(classes)}")
     return text
@@ -156,7 +156,7 @@ def named(text: str, classes: Sequence[str]) -> str:
 
 @dataclass(frozen=True)
 class View:
-    """The presentation of one item; `audio` and `image` are files that there are."""
+    """The presentation of one item; `audio` and `image` are existing files."""
 
     audio: str | None = None
     image: str | None = None
@@ -221,7 +221,7 @@ def viewed(
 def _known(
     column: dict[str, str | None], known: Callable[[str], str], source: str
 ) -> dict[str, str | None]:
-    """Known answers as people would give them; items with an empty cell have none."""
+    """Known answers in the form of answers by people; items with an empty cell have none."""
     found: dict[str, str | None] = {}
     for item, text in column.items():
         try:
@@ -234,7 +234,7 @@ def _known(
 
 
 def _file(folder: str, name: str, item: str, key: str) -> str:
-    """A file of an item; InputError where there is none, or browsers cannot show it."""
+    """A file of an item; InputError where it is missing, or browsers cannot show it."""
     path = os.path.join(folder, name)  # noqa: PTH118  four times as fast as Path
     if not os.path.isfile(path):  # noqa: PTH113
         raise InputError(f"{path}: there is no such file; it is the {key} of item {item!r}")

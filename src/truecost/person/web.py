@@ -1,8 +1,9 @@
-"""The server of the page: bound before anything is printed, running in a thread of this process.
+"""The server of the page: it listens before anything is printed, and runs in a thread of this
+process.
 
-It listens on this machine only, unless another host is named, with a certificate; a proxy that has
-one is named by its address. One server at a time serves a store. The port is kept in the store: a
-page that is open goes on when the command runs again.
+It listens on this machine only, unless another host is named, with a certificate, or the address of
+a proxy that has one. One server at a time serves a store. The store records the port: an open page
+continues when the command runs again.
 """
 
 import logging
@@ -58,12 +59,12 @@ class Page:
     _held: ExitStack = field(repr=False)
 
     def announce(self) -> None:
-        """Say where each person answers: on standard error, unless logging is set up otherwise."""
+        """Print the link of each person: on standard error, unless logging is set up otherwise."""
         for person, link in self.links.items():
             LOG.warning("truecost: to answer as %s, open %s", person, link)
 
     def stop(self) -> None:
-        """Stop serving; pages that are open keep what they could not send."""
+        """Stop serving; open pages keep the data that they could not send."""
         self._site.closing = True
         self._server.stop()
         self._held.close()
@@ -141,15 +142,15 @@ def serve(
 
 
 def check_packages() -> None:
-    """UsageError where what serves the page is not installed; it is imported later."""
+    """UsageError where the packages of the server are not installed; they are imported later."""
     for name in ("uvicorn", "starlette"):
         if find_spec(name) is None:
             need(name, "person")
 
 
 class _Server(threading.Thread):
-    """A server in a thread, which makes it: what it imports takes longer than all that comes before
-    the link, and a browser that is faster waits in the queue of the socket.
+    """A server in a thread of its own: its imports take longer than everything before the link, and
+    a browser that is faster waits in the queue of the socket.
     """
 
     def __init__(
@@ -166,7 +167,7 @@ class _Server(threading.Thread):
         return self._made
 
     def run(self) -> None:
-        """Serve until `stop`; who waits for answers learns from the store that nobody is asked."""
+        """Serve until `stop`; jobs that wait for answers read in the store that nobody is asked."""
         try:
             server = self.make()
         except Exception as error:
@@ -177,7 +178,7 @@ class _Server(threading.Thread):
         server.run([self._bound])
 
     def stop(self) -> None:
-        """End it, and wait for that."""
+        """Stop, and wait for the end of the thread."""
         self._over = True
         if self._made is not None:
             self._made.should_exit = True
@@ -229,14 +230,16 @@ def _checked_people(people: Sequence[str]) -> tuple[str, ...]:
 
 
 def _check_settings(settings: Settings) -> None:
-    """UsageError when there are two classes of one name."""
+    """UsageError when two classes have one name."""
     twice = sorted({name for name in settings.classes if settings.classes.count(name) > 1})
     if twice:
         raise UsageError(f"classes: {first_five(twice)} stand there twice: give each once")
 
 
 def _check_kind(store: Store, kind: str) -> None:
-    """Note whether questions come from a live run or a list; UsageError where others were noted."""
+    """Record whether questions come from a live run or a list; UsageError where the store has
+    others.
+    """
     noted = store.meta("kind", kind)
     if noted != kind:
         of = {"live": "a live run", "list": "a list"}
@@ -258,7 +261,7 @@ def is_served(store_path: str | Path) -> bool:
 
 
 def _checked_host(host: str, cert: str | None, key: str | None, proxy: str | None) -> str:
-    """The scheme of this server; UsageError where answers would cross a network in the open."""
+    """The scheme of this server; UsageError where answers would cross a network unencrypted."""
     if host in EVERYWHERE:
         raise UsageError(
             f"--host {host!r}: browsers cannot reach it: give the name or address of this machine"
@@ -283,14 +286,14 @@ def _is_loopback(host: str) -> bool:
 
 
 def _origin(scheme: str, host: str, port: int | None) -> str:
-    """An origin as browsers send it: in small letters, without the port that the scheme has."""
+    """An origin in the form of browsers: in lower case, without the default port of the scheme."""
     shown = f"[{host}]" if ":" in host else host
     own = port in (None, {"http": 80, "https": 443}[scheme])
     return f"{scheme}://{shown.lower()}" + ("" if own else f":{port}")
 
 
 def _proxy_origin(proxy: str) -> str | None:
-    """The origin of an address such as `https://answer.example.org`; None where it is none."""
+    """The origin of an address such as `https://answer.example.org`; None for any other text."""
     try:
         parts = urlsplit(proxy)
         host, port = parts.hostname, parts.port
@@ -302,7 +305,7 @@ def _proxy_origin(proxy: str) -> str | None:
 
 
 def _origins(scheme: str, host: str, port: int, proxy: str | None) -> list[str]:
-    """How browsers may name this server; the first stands in the links."""
+    """Names of this server in browsers; the first is used in the links."""
     if proxy is not None:
         return [found for found in [_proxy_origin(proxy)] if found]
     others = LOOPBACK if _is_loopback(host) else ()
@@ -324,8 +327,8 @@ def _hold(store: Path, held: ExitStack) -> None:
 
 
 def _bound(host: str, port: int, last: int) -> socket.socket:
-    """A socket that listens: on the port that is wanted, else on that of the last time, which is
-    tried for `AGAIN` seconds, else on any.
+    """A listening socket: on the given port, otherwise on the last one, which is tried for `AGAIN`
+    seconds, otherwise on any.
     """
     for wanted in dict.fromkeys([port or last, port]):
         end = time.monotonic() + (AGAIN if wanted and not port else 0)

@@ -53,7 +53,7 @@ class Units:
     row : Row
         Result row of the measure for all units together.
     factor : str
-        Name of a unit, such as speaker; if each item is a unit, the name of an item.
+        Kind of unit, such as speaker. If each item is a unit: the kind of item.
     names : tuple of str
         Names of the units, sorted (by number, if all names are numbers).
     values : ndarray of float64, shape (N,)

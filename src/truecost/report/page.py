@@ -361,6 +361,7 @@ def _named_files(value: object, key: str, uses: dict[str, str]) -> None:
             _named_files(one, key, uses)
     elif isinstance(value, str):
         called = "reference" if key in REFERENCES else key.replace("_", " ")
+        called = "input" if called == "file" else called
         uses.setdefault(Path(value.rpartition("=")[2]).name, called)
 
 

@@ -41,7 +41,7 @@ class Load(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="l
         Name of the system (preceded by its collection, if there are several); empty if there is
         only one.
     isf : float or None
-        Indexing speed factor; None if not known, like all further values.
+        Indexing speed factor. This and all further values are None if they are not known.
     ssf : float or None
         Searching speed factor, in 1/hour.
     pmu_indexing, pmu_searching : float or None

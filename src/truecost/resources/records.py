@@ -31,7 +31,8 @@ class Machine(
     count : int
         Number of computers of this type.
     brand : str or None
-        Maker and model of the computer; None if not known, like all further attributes.
+        Maker and model of the computer. This and all further attributes are None if they are not
+        known.
     cpu : str or None
         Model of the processor.
     cores : int or None

@@ -1,6 +1,7 @@
 """From a study to a result directory.
 
-`Study` says everything that decides a result, `run` gives the `Outcome`, `write` its directory.
+`Study` contains all settings of a result, `run` returns the `Outcome`, `write` writes its
+directory.
 """
 
 from typing import TYPE_CHECKING

@@ -1,8 +1,8 @@
-"""Data in memory: lists, arrays, frames and mappings of them as texts, columns and tables, and what
-is refused by the name of its parameter.
+"""Data in memory as texts, columns and tables, from lists, arrays, frames and mappings; errors name
+the parameter.
 
-Python checks no types, so that a text passes for a list of letters and a dict for a list of its
-keys. Copies are allowed; missing values are treated as in a CSV file.
+Python checks no types: a text passes for a list of letters, and a dict for a list of its keys.
+Copies are allowed; missing values are treated as in a CSV file.
 """
 
 import inspect
@@ -223,7 +223,7 @@ def columns_in(parameter: str, given: Any, advice: Callable[[], str]) -> pl.Data
 
 
 def _how_to_get_columns(parameter: str, given: object) -> str:
-    """What to pass in place of what was given."""
+    """Advice on what to pass instead of an object."""
     if hasattr(given, "itertracks"):  # pyannote.core's Annotation
         return FROM_PYANNOTE
     names = ("recording", *([] if parameter == "uem" else ["speaker"]), "start", "end")
@@ -240,7 +240,7 @@ def _how_to_get_columns(parameter: str, given: object) -> str:
 
 
 def is_frame(given: Any) -> bool:
-    """Whether something has named columns, other than a mapping."""
+    """Whether an object has named columns and is not a mapping."""
     if isinstance(given, Table | pl.LazyFrame) or _names_of_array(given):
         return True
     if any(hasattr(given, name) for name in ("columns", "column_names")):
@@ -250,7 +250,7 @@ def is_frame(given: Any) -> bool:
 
 
 def is_table(given: Any) -> bool:
-    """Whether something is a table as a whole: a frame, or a mapping of columns."""
+    """Whether an object is a whole table: a frame, or a mapping of columns."""
     return is_frame(given) or isinstance(given, Mapping)
 
 
@@ -316,7 +316,7 @@ def of_columns(name: str, columns: Mapping[Any, Any]) -> Table:
 
 
 def with_columns(table: Table, columns: Mapping[str, Any]) -> Table:
-    """A table with further columns, in place of those of the same names."""
+    """A table with further columns; one of a name that the table has replaces that column."""
     more = of_columns(table.source, columns)
     if not table.columns:
         return more
@@ -335,7 +335,7 @@ def with_columns(table: Table, columns: Mapping[str, Any]) -> Table:
 
 
 def plain(given: Any) -> Any:
-    """An array as numpy or polars has it: a tensor leaves its graph and its device, as double."""
+    """An array for numpy or polars: a tensor leaves its graph and its device, as double."""
     if not hasattr(given, "detach"):
         return given
     tensor = given.detach().cpu()
@@ -350,7 +350,7 @@ def _is_matrix(values: Any) -> bool:
 
 
 def _matrix(name: str, key: Any, values: Any) -> npt.NDArray[Any]:
-    """The matrix of rows: InputError where they have several lengths."""
+    """The matrix of rows; InputError where their lengths differ."""
     try:
         return np.asarray(values)
     except ValueError as error:
@@ -361,15 +361,13 @@ def _matrix(name: str, key: Any, values: Any) -> npt.NDArray[Any]:
 
 
 def _names_of_array(given: Any) -> tuple[str, ...]:
-    """The fields of a structured array of numpy; none of anything else."""
+    """The fields of a structured numpy array; none for any other object."""
     names: tuple[str, ...] = getattr(getattr(given, "dtype", None), "names", None) or ()
     return names if isinstance(given, np.ndarray) else ()
 
 
 def _named_classes(name: str, frame: pl.DataFrame, dataset: Any) -> pl.DataFrame:
-    """Columns of class numbers (ClassLabel of Hugging Face) with the names of the classes; -1 is
-    no label there.
-    """
+    """Columns of class numbers (ClassLabel of Hugging Face) as class names; -1 means no label."""
     features: Any = getattr(dataset, "features", None) or {}
     for key, feature in features.items():
         names = getattr(feature, "names", None)
@@ -385,7 +383,7 @@ def _named_classes(name: str, frame: pl.DataFrame, dataset: Any) -> pl.DataFrame
 
 
 def _has_entries(given: object) -> bool:
-    """Whether something has one entry after the other that are what it consists of."""
+    """Whether an object is a sequence of entries."""
     frame = hasattr(type(given), "columns")
     if frame or isinstance(given, (str, bytes, Mapping, Set)):
         return False
@@ -393,7 +391,7 @@ def _has_entries(given: object) -> bool:
 
 
 def _plain(entry: Any) -> Any:
-    """A value as Python has it, None where it is missing."""
+    """A value as a Python object, None where it is missing."""
     if type(entry).__name__ in MISSING or (isinstance(entry, float) and isnan(entry)):
         return None
     return entry.item() if isinstance(entry, np.generic) else entry

@@ -1,8 +1,7 @@
-"""The bundle of a challenge on Codabench: what an organiser uploads, made from a study.
+"""The bundle of a challenge on Codabench, which an organiser uploads, made from a study.
 
-`competition.yaml` at the root says what there is; beside it stand pages, terms, a logo, and three
-archives: the scoring program, the reference data and what participants get. Equal inputs give equal
-bytes.
+`competition.yaml` at the root lists its content: pages, terms, a logo, and three archives: the
+scoring program, the reference data and the data for participants. Equal inputs give equal bytes.
 
 Source: docs.codabench.org, "Yaml Structure" and "Competition Bundle Structure".
 """
@@ -131,7 +130,7 @@ def bundle(study: Study, wishes: ChallengeTable) -> bytes:
 
 
 def _refuse_other(study: Study) -> None:
-    """Refuse a task that has no key or reference in one file, or that scores no handed-in file."""
+    """Refuse a task whose key or reference is not one file, or that scores no uploaded files."""
     face = find_task(study.task)
     if {"key", "reference"}.isdisjoint(face.data):
         raise UsageError(
@@ -144,7 +143,7 @@ def _refuse_other(study: Study) -> None:
 def _materials(
     wishes: ChallengeTable, pages: Mapping[str, str], names: Mapping[str, str]
 ) -> tuple[dict[str, Any], dict[str, bytes]]:
-    """What participants read and see: the names that `competition.yaml` has, and the files."""
+    """The files for participants, with their names in `competition.yaml`."""
     said: dict[str, Any] = {"image": "logo.png", "terms": "terms.md"}
     made = {"image": _logo(), "terms": TERMS.encode()}
     files = {name: text.encode() for name, text in pages.items()}
@@ -162,7 +161,7 @@ def _materials(
 
 
 def _days(wishes: ChallengeTable, names: Mapping[str, str]) -> dict[str, str]:
-    """First and last day, checked: UsageError."""
+    """First and last day; UsageError for an invalid one."""
     from datetime import date
 
     found = {"start": wishes.settled("start"), "end": wishes.end}
@@ -180,7 +179,7 @@ def _days(wishes: ChallengeTable, names: Mapping[str, str]) -> dict[str, str]:
 
 
 def _by_name(paths: Sequence[str]) -> dict[str, bytes]:
-    """The bytes of files by their base names: UsageError where two have the same."""
+    """The bytes of files by base name; UsageError where two are equal."""
     found: dict[str, bytes] = {}
     for path in dict.fromkeys(paths):
         name = Path(path).name
@@ -192,7 +191,9 @@ def _by_name(paths: Sequence[str]) -> dict[str, bytes]:
 
 
 def _one(path: str, what: str, endings: Sequence[str]) -> dict[str, bytes]:
-    """A file that a participant sees: UsageError for its ending, InputError where it is empty."""
+    """The bytes of a file for participants; UsageError for its ending, InputError where it is
+    empty.
+    """
     if Path(path).suffix.lower() not in endings:
         raise UsageError(f"{what} {path}: name a file that ends in {', '.join(endings)}")
     found = _by_name([path])
@@ -212,7 +213,7 @@ def _column(label: str, key: str, direction: str, index: int) -> dict[str, Any]:
 
 
 def _columns(rules: Study) -> list[dict[str, Any]]:
-    """A column for each measure and its interval, without a submission to look at."""
+    """A column for each measure and its interval, without a sample submission."""
     task = rules.task or DEFAULT
     names = rules.measures or find_task(task).load().defaults(rules.data.type)
     measures = [find(name, task) for name in names]
@@ -220,7 +221,7 @@ def _columns(rules: Study) -> list[dict[str, Any]]:
 
 
 def _columns_of(tried: Study) -> list[dict[str, Any]]:
-    """The same from the scores of a sample, which the first row ranks."""
+    """A column for each score of a sample submission and its interval; the first row ranks."""
     rows = [row for row in run(tried).rows if "subset" not in row.dims]
     keys = (
         (
@@ -249,19 +250,19 @@ def _program(study: Study) -> dict[str, bytes]:
 
 
 def _published(rules: Study) -> Study:
-    """The rules as participants get them: without any file."""
+    """The rules for participants: the study without any file."""
     data = {d.key: getattr(DataTable(), d.key) for d in declared(DataTable) if d.option.file}
     return msgspec.structs.replace(rules, data=msgspec.structs.replace(rules.data, **data))
 
 
 def _called(study: Study) -> str:
-    """How commands of its task begin."""
+    """The beginning of a command of the task."""
     face = find_task(study.task)
     return "truecost" if face.unnamed else f"truecost {face.name}"
 
 
 def _overview(title: str, rules: Study, public: Sequence[str], digest: str) -> str:
-    """What participants do."""
+    """The page of instructions for participants."""
     asked = _asked_for(rules, [Path(path).name for path in public])
     check_it = f"{_called(rules)} validate FILE {asked}--config {SETTINGS}"
     whole = "" if asked else "\nThe public data have no list of what is asked for.\n"
@@ -283,8 +284,8 @@ The rules do not change: `sha256sum {SETTINGS}` of the public data gives
 
 
 def _asked_for(rules: Study, public: Sequence[str]) -> str:
-    """The option of `validate` with the public list of what has to be there, where there is one:
-    the file of its name (`trials.csv`), or the only one that is no text to read.
+    """The option of `validate` with the public list of required ids or trials, where there is one:
+    the file with its name (`trials.csv`), or the only public file that is not a text to read.
     """
     wanted = find_task(rules.task).wanted
     lists = [name for name in public if Path(name).suffix.lower() not in (*TEXTS, *IMAGES)]
@@ -294,7 +295,7 @@ def _asked_for(rules: Study, public: Sequence[str]) -> str:
 
 
 def _evaluation(rules: Study) -> str:
-    """What is measured, and the rules as the scoring program reads them."""
+    """The page with the measures, and the rules as the scoring program reads them."""
     task = rules.task or DEFAULT
     names = rules.measures or find_task(task).load().defaults(rules.data.type)
     lines = ["| measure | | better is |", "| --- | --- | --- |"]
@@ -316,7 +317,7 @@ def _competition(
     days: Mapping[str, str],
     solved: bool,
 ) -> str:
-    """`competition.yaml`."""
+    """The content of `competition.yaml`."""
     task = {
         "index": 0,
         "name": title,

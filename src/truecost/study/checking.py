@@ -1,7 +1,7 @@
-"""Checks of a study: strict reading of its tables, and the tables that its task takes.
+"""Checks of a study: strict reading of its tables, and the tables that its task accepts.
 
-msgspec checks types; the walk before it names every unknown key with its place and nearest valid
-neighbours, which a converter that stops at the first cannot.
+msgspec checks types. Before that, a walk over all tables reports every unknown key with its place
+and the nearest valid keys; a converter would stop at the first one.
 """
 
 import json
@@ -56,7 +56,9 @@ def convert(
 
 
 def _wanted(kind: Any, content: Any) -> str:
-    """What a value of this type is in words; empty where it is looked into, or has no words."""
+    """The words for a value of this type; empty where its content is checked instead, or there are
+    no words.
+    """
     if kind in KINDS:
         return KINDS[kind].lower()
     table = get_origin(kind) is dict or (
@@ -74,7 +76,7 @@ def _fits(content: Any, kind: Any) -> bool:
 
 
 def _unknown(content: Any, kind: Any, place: str, names: Collection[str] = ()) -> Iterator[str]:
-    """What is wrong with the keys of a table and of the tables in it; lists given as a text."""
+    """Faults of the keys of a table and its nested tables, and of texts in place of lists."""
     if isinstance(kind, type) and issubclass(kind, msgspec.Struct) and isinstance(content, Mapping):
         hints = get_type_hints(kind)
         known = {f.encode_name: hints[f.name] for f in msgspec.structs.fields(kind)}
@@ -173,13 +175,13 @@ def refuse_idle(tables: "Iterable[tuple[PartialTable, Facts]]") -> None:
 
 
 def _named_else(study: "Study", name: str) -> str:
-    """How a system whose file has a name that cannot be shown gets another one."""
+    """Advice on how to name a system whose file has a name that cannot be shown."""
     file = study.systems[name].file
     return "" if file is None else f"; its file is {file!r}: name the system, NAME=FILE"
 
 
 def check_names(study: "Study") -> None:
-    """Refuse names that cannot be shown or told apart, and systems that have no file."""
+    """Refuse names that cannot be shown or are not unique, and systems without a file."""
     named = {n: getattr(study, n) for n in ("systems", "collections", "applications", "subsets")}
     named |= {name: table for name, table in study.own.items() if isinstance(table, dict)}
     for what, name in ((what, name) for what, tables in named.items() for name in tables):
@@ -209,7 +211,7 @@ def check_names(study: "Study") -> None:
 
 
 def _check_files(name: str, system: SystemTable, collections: Collection[str]) -> None:
-    """A system has a file for each collection, and no other."""
+    """Refuse a system that lacks the file of a collection, or has one of an unknown collection."""
     known = ", ".join(collections)
     if not collections and (system.files or system.file is None):
         more = " (files is for studies with [collections.NAME])" if system.files else ""
@@ -227,7 +229,7 @@ def _check_files(name: str, system: SystemTable, collections: Collection[str]) -
 
 
 def check_ranges(study: "Study", source: str = "") -> None:
-    """Numbers lie in the ranges that their options state; `source` is the file of the study."""
+    """Refuse numbers outside the ranges of their options; `source` is the file of the study."""
     head = f"{source}: " if source else ""
     for option in declared(type(study)):
         if (value := getattr(study, option.key)) is not None:
@@ -241,7 +243,7 @@ def check_ranges(study: "Study", source: str = "") -> None:
 
 
 def check_idle(study: "Study") -> None:
-    """Options that cannot apply are refused: of systems, those that apply to none of them."""
+    """Refuse options that cannot apply; of systems, those that apply to none."""
     every = [system.over(study.data) for system in study.systems.values()]
     own = ([table] for table in study.own.values() if not isinstance(table, dict))
     tables: list[list[Any]] = [[*every] or [study.data], [study.interval], *own]
@@ -254,7 +256,7 @@ ALWAYS = ("file", "files")
 
 
 def check_task(study: "Study") -> None:
-    """Refuse what does not go with the task of a study, and what it lacks."""
+    """Refuse settings that do not fit the task of a study, and missing ones."""
     face = find(study.task)
     if live := [name for name in LIVE if getattr(study, name).given()]:
         _check_live(study, live, face)
@@ -288,7 +290,7 @@ def check_task(study: "Study") -> None:
 
 
 def _check_live(study: "Study", given: Sequence[str], face: Face) -> None:
-    """Refuse tables of a live run where there is none, and what the task does not run."""
+    """Refuse tables of a live run where the task has none, or where `[source]` is missing."""
     said = ", ".join(f"[{name}]" for name in given)
     if not face.live:
         runs = [name for name in names() if find(name).live]
@@ -306,7 +308,7 @@ def _check_live(study: "Study", given: Sequence[str], face: Face) -> None:
 
 
 def _refuse_deployed(study: "Study", face: Face) -> None:
-    """Refuse what only scoring reads where thresholds are chosen instead."""
+    """Refuse settings that only scoring reads where thresholds are chosen instead."""
     name, _, key = face.choosing.partition(".")
     given = study.given(name)
     if not (given if name != face.name else given.get(key)):
@@ -322,7 +324,7 @@ def _refuse_deployed(study: "Study", face: Face) -> None:
 
 
 def _refuse_beside(study: "Study", face: Face) -> None:
-    """What only systems of one task have is of no other."""
+    """Refuse settings that only systems of another task have."""
     for name, system in study.systems.items():
         given = system.given()
         beside = [

@@ -1,5 +1,5 @@
-"""Challenges on Codabench: what its scoring program does, and archives whose bytes depend on
-nothing but what they hold, for the bundle that an organiser uploads.
+"""Challenges on Codabench: the scoring program, and archives whose bytes depend on their content
+only, for the bundle that an organiser uploads.
 """
 
 import io
@@ -27,7 +27,7 @@ SINCE = (1980, 1, 1, 0, 0, 0)  # no time of day in archives
 
 
 def packed(files: Mapping[str, bytes]) -> bytes:
-    """An archive with files by their names: equal files give equal bytes."""
+    """An archive of files by name: equal files give equal bytes."""
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
         for name in sorted(files):
@@ -39,7 +39,7 @@ def packed(files: Mapping[str, bytes]) -> bytes:
 
 
 def yaml(content: Any, indent: int = 0) -> str:
-    """Mappings, lists, texts and numbers as YAML; texts are quoted, as JSON quotes them."""
+    """Mappings, lists, texts and numbers as YAML; texts have quotes, as in JSON."""
     lines = []
     for name, value in content.items():
         pad = " " * indent
@@ -117,8 +117,8 @@ def key_named(study: Study, key: str) -> Study:
 
 
 def _shown(folder: Path) -> list[Path]:
-    """What somebody put into a folder; hidden files (`._a.csv`, `.DS_Store`) and what programs put
-    beside them do not count.
+    """The files that a person put into a folder, without hidden ones (`._a.csv`, `.DS_Store`) and
+    those that programs add.
     """
     return sorted(
         path for path in folder.iterdir() if path.name not in BESIDE and path.name[:1] != "."
@@ -126,9 +126,9 @@ def _shown(folder: Path) -> list[Path]:
 
 
 def _inside(folder: Path) -> Path:
-    """The folder in which files are: an archive of a folder unpacks to a folder in a folder.
+    """The folder that contains the files: the archive of a folder unpacks to a folder in a folder.
 
-    A folder of arrays is what it holds itself.
+    A folder of arrays is data itself.
     """
     inner = _shown(folder)
     alone = len(inner) == 1 and inner[0].is_dir() and not any(inner[0].glob("*.npy"))
@@ -136,7 +136,7 @@ def _inside(folder: Path) -> Path:
 
 
 def _only(folder: Path, what: str) -> Path:
-    """The one file of a folder, or of the one folder in it; settings do not count."""
+    """The only file of a folder, or of the only folder in it; settings do not count."""
     place = _inside(folder)
     files = [path for path in _shown(place) if path.name != SETTINGS]
     if len(files) != 1:

@@ -1,5 +1,5 @@
-"""The mapped columns of a table: what each may hold, and what is refused with its line; scores
-joined with a key by the ids of trials, trials with metadata by any column.
+"""The mapped columns of a table: checks of their values, with the line of an invalid one; the join
+of scores with a key by trial ids, and of trials with metadata by any column.
 """
 
 from collections.abc import Mapping
@@ -149,8 +149,8 @@ def trial_ids(table: Table, options: Options) -> npt.NDArray[Any] | None:
 
 
 def _columns_of_classes(table: Table, options: Options) -> str:
-    """The columns that are called as the labels are, joined: the scores of the classes of a table
-    that has posteriors; empty where it is none.
+    """The columns named after the labels, joined: the scores of the classes in a table of
+    posteriors; empty for any other table.
     """
     label = options.column("label", table)
     if label is None or options.kind not in POSTERIORS:
@@ -160,7 +160,7 @@ def _columns_of_classes(table: Table, options: Options) -> str:
 
 
 def scores_of(table: Table, options: Options) -> tuple[Floats, tuple[str, ...] | None]:
-    """Scores and the class names that the columns give.
+    """Scores, and the class names of their columns.
 
     Returns
     -------
@@ -205,7 +205,7 @@ def scores_of(table: Table, options: Options) -> tuple[Floats, tuple[str, ...] |
 
 
 def check_scores(table: Table, options: Options, scores: Floats) -> None:
-    """Refuse scores that their type cannot have; NaN is missing and handled later."""
+    """Refuse scores outside the range of their type; NaN means missing, and is handled later."""
     if options.kind == "log-posterior":
         bad = np.isposinf(scores) | (scores > 1e-6)
         noun, verb, said = "log-posterior", "are", "above 0"
@@ -311,14 +311,14 @@ def join(scores: Table, key: Table, options: Options, role: str = "the key") -> 
 
 
 def _places(wanted: pl.Series, known: pl.Series) -> pl.Series:
-    """Row of each wanted value among known ones that do not repeat; null where there is none."""
+    """Row of each wanted value among known unique ones; null for an unknown value."""
     rows = pl.DataFrame({"value": known}).with_row_index("row")
     asked = pl.DataFrame({"value": wanted})
     return asked.join(rows, on="value", how="left", maintain_order="left")["row"]
 
 
 def _rows(matrix: npt.NDArray[Any], places: pl.Series) -> npt.NDArray[Any]:
-    """Rows of a matrix, NaN where there is none."""
+    """Rows of a matrix, NaN for a missing one."""
     rows = matrix[places.fill_null(0).to_numpy()]
     return np.where(places.is_null().to_numpy()[:, None], np.nan, rows)
 
@@ -387,7 +387,7 @@ def join_metadata(
 
 
 def _looked_up(table: Table, metadata: Table, asked: str, id_column: str) -> tuple[str, str]:
-    """The column whose values are looked up, and the name of the new one where that is said."""
+    """The column with the wanted metadata, and the name of the new column, if one is given."""
     known = table.frame.columns
     for column, name in ((asked, ""), asked.rpartition(".")[::2]):
         found = id_column if column == "id" else full_name(column, known)

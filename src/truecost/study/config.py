@@ -1,8 +1,8 @@
-"""`Study`: everything that decides a result, as one strict, frozen object.
+"""`Study`: all settings of a result, as one strict, frozen object.
 
-The command line fills it in, `study.toml` holds it, the report prints it. Laid over each other:
-the command line over a file over the defaults; `[systems.NAME]` over `[collections.NAME]` over
-`[data]`.
+The settings come from the command line or from `study.toml`, and the report prints them. Order of
+precedence: the command line over a file over the defaults; `[systems.NAME]` over
+`[collections.NAME]` over `[data]`.
 
 Example of a file::
 
@@ -354,7 +354,7 @@ class Study(
 
 
 def _by_prior(table: ApplicationTable, name: str) -> dict[str, ApplicationTable]:
-    """A table by name; one for each of several priors, `prior 0.01`, behind a name."""
+    """A table by name; one for each of several priors, `prior 0.01`, after the name."""
     if not isinstance(table.prior, tuple):
         return {name: table}
     said = {f"{p:.6g}": p for p in table.prior}
@@ -385,14 +385,16 @@ def _each(value: Any, place: Callable[[str], str]) -> Any:
 
 
 def _over(over: Any, base: Any) -> Any:
-    """What is given of one over another: key by key of tables, as a whole of anything else."""
+    """The values of one object over those of another: key by key for tables, as a whole for other
+    values.
+    """
     if over is None or base is None:
         return base if over is None else over
     return over.over(base) if isinstance(over, PartialTable) else over or base
 
 
 def _one_task(over: str | None, base: str | None) -> str | None:
-    """The task of two studies laid over each other; UsageError when they have different ones."""
+    """The task of two studies that are combined; UsageError when they have different ones."""
     if over is not None and base is not None and over != base:
         raise UsageError(f"the study file is for task {base}, but the command for task {over}")
     return over or base

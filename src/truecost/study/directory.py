@@ -1,11 +1,12 @@
-"""The result directory: written all or not at all, and `result.json` read again with its faults
-said; work of live runs and trainings that stays beside the result.
+"""The result directory, written all or not at all; `result.json`, checked when it is read; and the
+work of live runs and trainings that remains beside the result.
 
-Its files are written aside and moved at the end, result.json last, so that nothing half-written
-ever looks whole. Equal inputs and seed give equal bytes: no times and no paths are stored.
+The files are written to a temporary folder and moved at the end, result.json last, so that no
+partly written file has its final name. Equal inputs and seed give equal bytes: no times and no
+paths are stored.
 
-Killed work continues with `resume`, and so does work that shall have more of it. Before any
-work a note is written of what decides it; nobody goes on from another one.
+Killed work continues with `resume`, and so does work that is to be extended. Before any work its
+settings are written down; work with other settings is never continued.
 """
 
 import io
@@ -50,8 +51,8 @@ WAIT = 10.0  # seconds that the workers of a killed run may take to be gone
 
 
 def check_target(directory: str, ours: str = "result.json") -> Path:
-    """The folder that a result goes to, refused unless it is new, empty, or holds a result (the
-    file `ours`), the logs of a live run, or the runs of methods.
+    """The folder for a result; refused unless it is new, empty, or has a result (the file `ours`),
+    the logs of a live run, or the runs of methods.
 
     Raises
     ------
@@ -127,20 +128,20 @@ def write(outcome: Outcome, directory: str) -> Path:
 
 
 def page_of(outcome: Outcome) -> str:
-    """The report of an outcome, as `write` puts it into report.html."""
+    """The report of an outcome, as written to report.html."""
     page = page_of_task(outcome.task)
     return _page(outcome.result, page.curves(outcome), page.items(outcome))
 
 
 def _page(result: ResultFile, curves: "pl.DataFrame | None", items: "pl.DataFrame | None") -> str:
-    """The page draws what is stored, so that a stored result gives the same page again."""
+    """The page, drawn from stored data only, so that a stored result gives the same page again."""
     from truecost.report.page import render
 
     return render(result, curves, items)
 
 
 def render_again(result: str, target: Path | None = None) -> Path:
-    """Write report.html from a stored result, without computing anything anew.
+    """Write report.html from a stored result, without any computation.
 
     Parameters
     ----------
@@ -164,7 +165,7 @@ def render_again(result: str, target: Path | None = None) -> Path:
 
 
 def stored_story(result: str) -> "Story":
-    """A stored result with the numbers of its pictures, as pages are drawn from it.
+    """A stored result with the data of its pictures, from which pages are drawn.
 
     `result`: a result directory, or its result.json.
     """
@@ -179,7 +180,7 @@ def stored_story(result: str) -> "Story":
 
 
 class _Head(msgspec.Struct):
-    """What tells a result of this layout from any other JSON."""
+    """The keys that distinguish a result of this layout from any other JSON."""
 
     schema_version: int
 
@@ -224,7 +225,7 @@ def read_result(path: str, checks: bool = True) -> ResultFile:
 
 
 def _fault(rows: Sequence[Row]) -> str:
-    """What is wrong with rows that have the right types; empty when nothing is."""
+    """The fault of rows with the right types; empty without one."""
     if rows and not any(row.kind == "value" for row in rows):
         return "no row is a value"
     for number, row in enumerate(rows):
@@ -236,7 +237,7 @@ def _fault(rows: Sequence[Row]) -> str:
 
 
 def _row_fault(row: Row) -> str:
-    """What is wrong with the counts or parameters of a row; empty when nothing is."""
+    """The fault in the counts or parameters of a row; empty without one."""
     costs = row.parameters.get("costs")
     if isinstance(costs, dict) and not all(
         isinstance(costs.get(name), int | float) for name in ("miss", "fa")
@@ -279,8 +280,8 @@ class Work:
     what: str
 
     def check(self, folder: Path, resume: bool, own: str | Path | None = None) -> None:
-        """Refuse an output directory in which something else is (UsageError) than work, and the
-        study's `own` folder.
+        """Refuse an output directory with other content than work of this kind and the study's
+        `own` folder (UsageError).
         """
         if folder.exists() and not folder.is_dir():
             raise UsageError(f"{folder}: this is a file; choose another --output")
@@ -295,7 +296,7 @@ class Work:
             raise UsageError(f"{folder}: exists and is not empty{hint}: choose another --output")
 
     def _bare(self, folder: Path, own: str | Path | None) -> bool:
-        """Whether there is nothing, or what was killed before it began to work."""
+        """Whether the folder is empty, or its work was killed before it began."""
         place, known = folder / self.place, Path(own or folder).absolute()
         inside = place.iterdir() if place.is_dir() else ()
         others = [path for path in folder.iterdir() if path.absolute() != known]
@@ -305,9 +306,9 @@ class Work:
 
     @contextmanager
     def alone(self, folder: Path) -> Iterator[int]:
-        """Hold a lock on the work, which workers inherit: no two runs ever write the same.
+        """Hold a lock on the work, which workers inherit: two runs never write the same files.
 
-        Folders made for it do not stay empty.
+        Folders made for the lock are removed if they stay empty.
         """
         place = folder / self.place
         made = [path for path in (place, folder) if not path.exists()]
@@ -354,5 +355,5 @@ KEPT = (LOGS, TRAINED)
 
 
 def work_of(study: "Study") -> Work:
-    """The files that a study makes before it is scored: runs of `[training]`, else logs."""
+    """The files that a study makes before it is scored: runs of `[training]`, otherwise logs."""
     return TRAINED if study.training.given() else LOGS

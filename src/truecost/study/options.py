@@ -1,5 +1,5 @@
-"""Options of a study beside those of `tables.py`: what measures need beside scores and labels
-(which values of a column are better, the judgement of a machine, speaker verification, which labels
+"""Options of a study beside those of `tables.py`: settings of measures that need more than scores
+and labels (the better direction of a column, machine labels, speaker verification, the labels that
 count), and `[challenge]`, the content of a bundle beside the rules.
 """
 
@@ -59,9 +59,9 @@ ACCEPT = Option(
 
 
 def directions_of(data: "DataTable") -> dict[str, names.Direction]:
-    """Which values are better, by column; under "" those of every other column.
+    """The better direction of each column; that of all other columns under "".
 
-    UsageError where two options say it.
+    UsageError where two options give it.
     """
     found: dict[str, names.Direction] = {}
     if data.higher is not None:

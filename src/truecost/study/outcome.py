@@ -1,4 +1,4 @@
-"""The outcome of a run: rows, problems and inputs, and how `result.json` lays them out."""
+"""The outcome of a run: rows, problems and inputs, and the layout of `result.json`."""
 
 import platform
 from collections.abc import Mapping, Sequence
@@ -145,7 +145,7 @@ class ResultFile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     versions: dict[str, str] = {}
 
     def __post_init__(self) -> None:
-        """Make the types of its task of what was read as plain JSON."""
+        """Convert descriptions that were read as plain JSON to the types of the task."""
         if any(isinstance(d, dict) for of in self.described.values() for d in of):
             typed = {task: _typed(task, of) for task, of in self.described.items()}
             msgspec.structs.force_setattr(self, "described", typed)
@@ -156,13 +156,13 @@ class ResultFile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def types_of(task: str) -> Any:
-    """The type of what a task describes: a tuple of its descriptions."""
+    """The type of a task's descriptions, a tuple."""
     kinds = [at(place) for place in find(task).load().descriptions]
     return tuple[reduce(or_, kinds), ...] if kinds else tuple[()]  # type: ignore[misc]
 
 
 def _typed(task: str, of: Sequence[Any]) -> tuple[Any, ...]:
-    """Descriptions of a task as its own types: ValueError for what is none of them."""
+    """Descriptions of a task in its own types; ValueError for one of no known type."""
     try:
         found: tuple[Any, ...] = msgspec.convert(of, types_of(task), str_keys=True)
     except msgspec.ValidationError as error:
@@ -394,7 +394,7 @@ class Outcome(Shown):
 
 @cache
 def _versions(task: str) -> dict[str, str]:
-    """Of Python and of the libraries that numbers come from."""
+    """Versions of Python and of the libraries that compute."""
     python = ".".join(platform.python_version_tuple()[:2])
     libraries = ["numpy", "scipy", "polars", "numba", *find(task).libraries]
     return {"python": python, **{name: version(name) for name in libraries}}

@@ -1,11 +1,11 @@
-"""Names of systems given as files, which settings are files and from where, and how errors name
-them.
+"""Names of systems from their files; the settings that are paths, and the folders that they are
+relative to; the names of files in errors.
 
-Where logs lie::
+Logs of a live run::
 
-    run/logs/courses/seed-0.json               what the course was: its kind and its classes
-    run/logs/plastic/assisted/seed-0.jsonl.gz  a log; its folder is known as `plastic`
-    run/logs/plastic/frozen/seed-0.jsonl.gz    of `plastic-frozen`
+    run/logs/courses/seed-0.json               the course: its kind and its classes
+    run/logs/plastic/assisted/seed-0.jsonl.gz  a log of the system `plastic`
+    run/logs/plastic/frozen/seed-0.jsonl.gz    a log of the system `plastic-frozen`
 """
 
 import glob
@@ -47,7 +47,7 @@ def named_as_given(study: "Study") -> Iterator[None]:
 
 
 def files_of_study(study: "Study") -> list[str]:
-    """The files that are read."""
+    """The files that a study reads."""
     found: list[str] = []
 
     def note(file: str) -> str:
@@ -93,7 +93,7 @@ def name_systems(
 
 
 def _refuse_alike(named: Sequence[tuple[str, str]]) -> None:
-    """Refuse names that several systems have, and say which files these are."""
+    """Refuse names that several systems have, with their files."""
     files: dict[str, list[str]] = {}
     for name, path in named:
         files.setdefault(name, []).append(path)
@@ -111,13 +111,13 @@ def _refuse_alike(named: Sequence[tuple[str, str]]) -> None:
 
 
 def _files(pattern: str, *, folders: bool) -> list[str]:
-    """The files that a pattern stands for, with those of folders where these are no systems."""
+    """The files of a pattern, with those of its folders where folders are not systems."""
     found = matches(pattern)
     return [file for path in found for file in (files_of(path) if folders else [path])]
 
 
 def files_of(path: str) -> list[str]:
-    """The files of a folder and of its folders, sorted, but for hidden ones; a file itself."""
+    """The visible files below a folder, sorted; for a file, the file."""
     folder = Path(path)
     if path not in STANDARD_INPUT and not folder.exists():
         raise InputError(f"{path}: there is no such file or folder")
@@ -131,12 +131,12 @@ def files_of(path: str) -> list[str]:
 
 
 def is_pattern(path: str) -> bool:
-    """Whether a path stands for the files that fit it."""
+    """Whether a path is a pattern for files."""
     return path not in STANDARD_INPUT and not Path(path).exists() and glob.has_magic(path)
 
 
 def matches(path: str) -> list[str]:
-    """The files that a pattern stands for, sorted; a path that is no pattern stands for itself."""
+    """The files that match a pattern, sorted; for any other path, the path."""
     if not is_pattern(path):
         return [path]
     if in_store(path):
@@ -154,8 +154,8 @@ TABLES = (".parquet", ".csv", ".tsv", ".ndjson", ".jsonl", ".txt")  # of a folde
 
 
 def parts_of_system(path: str) -> list[str]:
-    """The files that are one system: those that fit a pattern, or the tables of a folder; else the
-    path itself. Other files beside tables are refused, except names that begin with a dot or `_`.
+    """The files of one system: those that match a pattern, or the tables of a folder; otherwise the
+    path. Other files beside tables are refused, except names that begin with a dot or `_`.
     """
     if is_pattern(path):
         return matches(path)
@@ -175,13 +175,13 @@ def parts_of_system(path: str) -> list[str]:
 
 
 def given_name(given: str) -> tuple[str | None, str]:
-    """`NAME=PATH` taken apart; a file whose own name has an equals sign is a file."""
+    """Name and path of `NAME=PATH`; a file with an equals sign in its name is a path."""
     name, mark, path = given.partition("=")
     return (name, path) if mark and not Path(given).exists() else (None, given)
 
 
 def unique_names(paths: Sequence[str]) -> list[str]:
-    """Names of files without their endings, after as many of their folders as tell them apart.
+    """Names of files without ending, after as many of their folders as make them unique.
 
     Returns
     -------
@@ -206,7 +206,7 @@ def unique_names(paths: Sequence[str]) -> list[str]:
 
 
 def _parts(path: str) -> tuple[str, ...]:
-    """The folders of a path and its name without its ending."""
+    """The folders of a path, and its name without ending."""
     if path in STANDARD_INPUT:
         return ("stdin",)
     resolved = real(path)
@@ -229,7 +229,7 @@ def plain(file: str) -> str:
 
 
 def path_beside(study: str, file: str) -> str:
-    """A path of a study file, which is meant from the folder of that file."""
+    """A path in a study file, relative to the folder of that file."""
     if file in STANDARD_INPUT or study in STANDARD_INPUT or in_store(file):
         return file
     return str(Path(study).parent / file)
@@ -284,8 +284,7 @@ def course_beside(path: str) -> RunCourse | None:
 
 
 def name_in_run(path: str) -> str | None:
-    """The name of a system in a live run by its folder of logs; None where the folder is not of a
-    run.
+    """The name of a system in a live run, from its folder of logs; None for any other folder.
 
     Returns
     -------
@@ -304,7 +303,7 @@ def name_in_run(path: str) -> str | None:
 
 
 def _courses(path: str) -> Path | None:
-    """The folder of the courses of a run, where a log or a folder of logs lies in one."""
+    """The folder with the courses of a run, from a log or a folder of logs; None without one."""
     if path in STANDARD_INPUT:
         return None
     place = Path(path)

@@ -1,10 +1,10 @@
-"""Presentation of results where they are printed, shown in a notebook, or put into other documents.
+"""Results in print: printed text, tables in notebooks, and parts of other documents.
 
-Tables are those of the terminal. `Shown` is what outcomes and lists of estimates have in common.
+Tables are those of the terminal. `Shown` is the base of outcomes and lists of estimates.
 
-An experiment tracker gets them by `Outcome.log(mlflow)`. MLflow takes letters, digits, `_`, `-`,
-`.`, `:`, `/` and blanks in the names of metrics; it refuses `=` and `@`, among others, and names of
-more than 250 characters.
+`Outcome.log(mlflow)` sends figures to an experiment tracker. MLflow allows letters, digits, `_`,
+`-`, `.`, `:`, `/` and blanks in the names of metrics; it refuses `=` and `@`, among others, and
+names of more than 250 characters.
 """
 
 import importlib
@@ -128,7 +128,7 @@ def tables_of(outcome: "Outcome") -> Sequence[Cells]:
 
 
 def records_of(outcome: "Outcome") -> list[dict[str, Any]]:
-    """The rows of an outcome as flat records: what they are about, then the figures."""
+    """The rows of an outcome as flat records: dims, then figures."""
     if outcome.checks is not None:
         return [{"system": name, **vars(one)} for name, of in outcome.checks.items() for one in of]
     if outcome.planned is not None:
@@ -147,7 +147,7 @@ def records_of(outcome: "Outcome") -> list[dict[str, Any]]:
 
 
 def record_of(row: "Row", dims: Iterable[str]) -> dict[str, Any]:
-    """A row as a flat record: what it is about, then its figures."""
+    """A row as a flat record: dims, then figures."""
     return {
         **{name: row.dims.get(name) for name in dims},
         "measure": row.label,
@@ -161,14 +161,14 @@ def record_of(row: "Row", dims: Iterable[str]) -> dict[str, Any]:
 
 
 def _verdict(row: "Row") -> str | None:
-    """The verdict of a difference; None of anything else."""
+    """The verdict of a difference; None for any other row."""
     from truecost.core.results import verdict_of
 
     return verdict_of(row) if row.kind == "difference" else None
 
 
 def ranked(row: "Row", board: "Mapping[str, Standing]") -> dict[str, Any]:
-    """Where a system stands, in the row that it is ranked by."""
+    """The rank of a system, in the row that it is ranked by."""
     keys = ("rank", "place_lower", "place_upper", "may_be_best")
     line = board.get(row.dims["system"])
     same = line is not None and (row.label, row.value) == (line.measure, line.value)
@@ -177,7 +177,7 @@ def ranked(row: "Row", board: "Mapping[str, Standing]") -> dict[str, Any]:
 
 
 def verdict_of(outcome: "Outcome") -> list[str]:
-    """The verdict of the report in sentences: what the figures are, then a line for each system."""
+    """The verdict of the report in sentences: an introduction, then a line for each system."""
     if outcome.checks is not None:
         return [*outcome.remarks]
     from truecost.report.story import Story
@@ -191,7 +191,7 @@ def verdict_of(outcome: "Outcome") -> list[str]:
 
 
 def _html(table: Cells) -> str:
-    """A table in HTML, what is hidden in its text as escapes."""
+    """A table in HTML, with escapes for hidden characters."""
     heads = "".join(f"<th>{escape(visible(name))}</th>" for name in table.names)
     rows = "".join(
         f"<tr>{''.join(f'<td>{escape(visible(cell))}</td>' for cell in row)}</tr>"
@@ -237,7 +237,7 @@ def log(outcome: "Outcome", tracker: Any = None) -> None:
 
 
 def metrics_of(rows: Sequence[Row]) -> dict[str, float]:
-    """Values and ends of intervals by name; what is undefined is left out.
+    """Values and ends of intervals by name; undefined ones are left out.
 
     Examples
     --------
@@ -254,7 +254,7 @@ def metrics_of(rows: Sequence[Row]) -> dict[str, float]:
 
 
 def _named(rows: Sequence[Row]) -> Iterator[tuple[str, Row]]:
-    """Each row with its name: `act_dcf/network`; those that would have one name are numbered."""
+    """Each row with its name: `act_dcf/network`; equal names are numbered."""
     taken: dict[str, int] = {}
     for row in rows:
         about = [text if dim == "system" else f"{dim} {text}" for dim, text in row.dims.items()]
@@ -266,7 +266,7 @@ def _named(rows: Sequence[Row]) -> Iterator[tuple[str, Row]]:
 
 
 def name_of(label: str, about: Sequence[str]) -> str:
-    """A name that MLflow takes, and that is a path as it stands."""
+    """A name that MLflow accepts, and that is also a plain path."""
     return "/".join(map(_part, (label, *about)))[:LONGEST].rstrip("/. ")
 
 

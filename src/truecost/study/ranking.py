@@ -1,5 +1,5 @@
-"""Rows of several results: submissions ranked by one measure, several priors in one run, and how
-many units narrow the intervals of a study.
+"""Rows of several results: submissions ranked by one measure, several priors in one run, and the
+number of units that narrow the intervals of a study.
 """
 
 import math
@@ -31,8 +31,8 @@ from truecost.tasks.measures import find_of_any_task, named
 
 
 def said_once(parts: Sequence[Part]) -> list[Part]:
-    """Parts of the same systems at several priors; rows that are the same in all of them stand in
-    the last alone, behind its own, as of every prior.
+    """Parts of the same systems at several priors, in which rows that are equal at all priors occur
+    once: in the last part, after its own rows, as rows of every prior.
     """
     same: dict[Hashable, list[Estimate]] = {}
     for row in (row for part in parts for row in part.estimates):
@@ -40,7 +40,7 @@ def said_once(parts: Sequence[Part]) -> list[Part]:
     common = {key: rows for key, rows in same.items() if len(rows) == len(parts)}
 
     def of_every(row: Estimate) -> Estimate:
-        """A row as of every prior, with the counts that all priors give."""
+        """A row of every prior, with the counts that all priors have in common."""
         alike = common.get(_figures(row), [row])
         counts = {k: n for k, n in row.counts.items() if all(r.counts.get(k) == n for r in alike)}
         dims = {**row.dims, "application": EVERY_PRIOR}
@@ -62,8 +62,8 @@ def said_once(parts: Sequence[Part]) -> list[Part]:
 
 
 def _figures(row: Estimate) -> Hashable:
-    """What a row says beside its application: no two priors give a cost the same parameters, nor a
-    decision the same threshold.
+    """The content of a row without its application: costs have other parameters at each prior, and
+    decisions another threshold.
     """
     dims = tuple((k, v) for k, v in row.dims.items() if k != "application")
     figures = (row.value, row.lower, row.upper, row.naive, row.threshold)
@@ -74,7 +74,7 @@ PLANNED = ("strategy", "budget", "estimator", "phase", "version", "policy")  # o
 
 
 def check_half_width(wanted: float | None) -> None:
-    """Refuse a half-width that no interval can have, before any work: UsageError."""
+    """Refuse an impossible half-width before any work: UsageError."""
     if wanted is not None and not (math.isfinite(wanted) and wanted > 0):
         raise UsageError(f"--half-width is {wanted:g}: it must be a finite number above 0")
 
@@ -82,8 +82,8 @@ def check_half_width(wanted: float | None) -> None:
 def plan_rows(outcome: Outcome, half_width: float | None) -> list[dict[str, object]]:
     """For each row the present half-width and the units for the wanted one.
 
-    A quantity measured once, such as memory, has no units to add, and a sum over units has no
-    interval that more units narrow. Rates of events in time need hours.
+    A quantity measured once, such as memory, has no units to add, and more units do not narrow the
+    interval of a sum over units. Rates of events in time need hours.
     """
     rows: list[dict[str, object]] = []
     for e in outcome.estimates:
@@ -113,7 +113,7 @@ def plan_rows(outcome: Outcome, half_width: float | None) -> list[dict[str, obje
 
 
 def _hours_for(heard: Heard, wanted: float, level: float) -> dict[str, object]:
-    """Hours at hand, those for a half-width, and how many more these are; none beyond reach."""
+    """Present hours, hours for a half-width, and the difference; none where no number is enough."""
     found = hours_for_width(heard, wanted, level)
     needed = math.ceil(found) if math.isfinite(found) else None
     more = None if needed is None else max(0.0, needed - heard.hours)
@@ -233,7 +233,7 @@ def rank(
 def _ranked(
     part: Part, choose: Callable[[Sequence[Estimate]], Sequence[Estimate]]
 ) -> Sequence[Estimate]:
-    """The row of each system that it is ranked by: UsageError where there are several."""
+    """The row by which each system is ranked; UsageError where there are several."""
     main = part.estimates[0].label
     rows = choose([e for e in part.estimates if e.label == main and "subset" not in e.dims])
     dims = {name: {*(e.dims.get(name, "") for e in rows)} for name in rows[0].dims}
@@ -245,7 +245,7 @@ def _ranked(
 
 
 def _crossed(board: Sequence[Standing]) -> Iterator[str]:
-    """Why the first system of a board that stands above one of a better rank has its own."""
+    """A message: why the first system above one with a better rank has its own rank."""
     for above, below in combinations(board, 2):
         if above.rank > below.rank:
             yield CROSSED.format(above=above.system, below=below.system, measure=above.measure)
@@ -253,7 +253,7 @@ def _crossed(board: Sequence[Standing]) -> Iterator[str]:
 
 
 def _check_first(study: Study) -> None:
-    """Refuse to rank by what is the same for all submissions."""
+    """Refuse to rank by a quantity that is equal for all submissions."""
     first = next(iter(named(study.measures[:1], study.task or DEFAULT)), None)
     if first is not None and first.name in SHARED:
         raise UsageError(

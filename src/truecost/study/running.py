@@ -1,6 +1,4 @@
-"""Running a study: read, score, compare, judge; what is odd about its data and its rows
-(`problems_of`).
-"""
+"""Running a study: read, score, compare, judge; warnings about data and rows (`problems_of`)."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -34,7 +32,7 @@ from truecost.tasks.measures import ALL, find, named, refuse_beside
 
 
 def problems_of(parts: Sequence[Part]) -> list[Problem]:
-    """Faults of the data of each part, then advice, each once; faults of further metrics last."""
+    """Faults of the data of each part, then advice, each once; those of further metrics last."""
     found = [p for part in parts for p in _faults(part)]
     on_measures = [one for part in parts for one in _on_measures(part)]
     found += [problem for measure, problem in on_measures if not measure.beside]
@@ -48,7 +46,7 @@ def problems_of(parts: Sequence[Part]) -> list[Problem]:
 
 
 def _on_flags(parts: Sequence[Part]) -> list[Problem]:
-    """The advice of each flag, with the rows that have it where not all do."""
+    """The advice of each flag, with the flagged rows unless all have the flag."""
     rows = [(e, _flags(e, part)) for part in parts for e in part.estimates]
     values = len(rows)
     compared = [c.difference for part in parts for c in part.comparisons]
@@ -65,7 +63,7 @@ def _on_flags(parts: Sequence[Part]) -> list[Problem]:
 
 
 def _on_intervals(parts: Sequence[Part]) -> list[Problem]:
-    """Why rows of resampled units have no interval."""
+    """Reasons why rows of resampled units have no interval."""
     lacking = [
         row
         for part in parts
@@ -80,10 +78,8 @@ def _on_intervals(parts: Sequence[Part]) -> list[Problem]:
 
 
 def _flags(row: Estimate, part: Part) -> tuple[str, ...]:
-    """The flags of a row that call for advice.
-
-    What a row beside it corrects does not; nor do undefined replicates where all are undefined, for
-    the row says why it has no value.
+    """The flags of a row that need advice: none that another row corrects, and no undefined
+    replicates where all are undefined, as the row itself has the reason.
     """
     done = {"undefined_replicates"} if row.n_undefined == row.n_replicates else set()
     if "uncorrected" in row.flags:
@@ -108,7 +104,7 @@ def _faults(part: Part) -> list[Problem]:
 
 
 def _record_problems(part: Part, record: Record) -> list[str]:
-    """What the data of one system suffer from."""
+    """Warnings about the data of one system."""
     scoring = part.scoring[record.name]
     found = [*record.problems]
     for subset in scoring.subsets:
@@ -120,7 +116,7 @@ def _record_problems(part: Part, record: Record) -> list[str]:
 
 
 def _equal_scores(part: Part) -> list[str]:
-    """Systems that are compared and have the same scores."""
+    """A warning about compared systems with equal scores."""
     first, *others = part.systems
     return [
         f"{t.name} and {first.name} have the same {said}: is it one file twice?"
@@ -130,7 +126,7 @@ def _equal_scores(part: Part) -> list[str]:
 
 
 def _on_measures(part: Part) -> list[tuple[Measure, Problem]]:
-    """The advice of measures that were asked for by name; of items and deployments, of all."""
+    """The advice of measures that were asked for by name; for items and deployments, of all."""
     asked: dict[Measure, None] = {}
     for record in part.systems:
         scoring = part.scoring[record.name]
@@ -225,9 +221,9 @@ def _parts(
 
 
 def first_rank(parts: Sequence[Part], work: Work[Any]) -> dict[str, tuple[str, ...]]:
-    """By the first measure the systems of the first rank, of more than two that were compared.
+    """The systems of the first rank by the first measure, where more than two were compared.
 
-    Nothing where there are several collections or applications, or several values of a system.
+    Empty with several collections or applications, or several values of a system.
     """
     if len(parts) != 1 or len(parts[0].systems) < 3 or not parts[0].comparisons:
         return {}
@@ -247,8 +243,8 @@ def outcome_of(
     problems: Sequence[Problem],
     **further: Any,
 ) -> Outcome:
-    """The outcome of a study with the files of a reader, judged by its gates where it was scored;
-    `further` as `Outcome` has it.
+    """The outcome of a study with the files of a reader, judged by its gates where it was
+    scored.
     """
     found = Outcome(
         tuple(parts),
@@ -269,7 +265,7 @@ def part_of(
     scoring: Mapping[str, Scoring],
     dims: Mapping[str, str],
 ) -> Part:
-    """The systems of one collection for one application, or the thresholds that are chosen."""
+    """The scored systems of one collection for one application, or their chosen thresholds."""
     work = find_task(study.task).load()
     if ALL in study.measures:
         scoring = {s.name: with_every(s, scoring[s.name], work) for s in systems}
@@ -286,7 +282,7 @@ def part_of(
 def refuse_unused(
     study: Study, reader: Reader, systems: Sequence[Record], scoring: Mapping[str, Scoring]
 ) -> None:
-    """Refuse options that the data, or all the measures, have no use for: UsageError."""
+    """Refuse options without effect on the data, or on all the measures: UsageError."""
     face = find_task(study.task)
     if not study.collections:
         refuse_idle(reader.facts)
@@ -301,7 +297,7 @@ def refuse_unused(
 
 
 def _marked(parts: Sequence[Part]) -> list[Part]:
-    """The parts with their comparisons judged together: which hold only alone."""
+    """The parts, with flags on comparisons that do not hold together."""
     if not any(part.comparisons for part in parts):
         return [*parts]
     from truecost.core.leaderboard import marked
@@ -313,17 +309,17 @@ def _marked(parts: Sequence[Part]) -> list[Part]:
 
 
 def refuse_lost(study: Study, missing: Sequence[Mapping[str, Problem]]) -> None:
-    """A subset that no collection has is a mistake after all."""
+    """Refuse a subset that no collection has."""
     for name in study.subsets:
         if missing and all(name in lost for lost in missing):
             raise UsageError("; ".join(lost[name].message for lost in missing))
 
 
 def subsets_of(study: Study, record: Record, collection: str) -> tuple[Study, dict[str, Problem]]:
-    """The study with the subsets that a collection has; which it has not, where there are several.
+    """The study with the subsets that a collection has, and the missing ones.
 
-    A subset without trials is a mistake where there is one collection. Where there are several, one
-    of them may have no such trials, or no such column.
+    With one collection a subset without trials is an error; one of several may lack these trials,
+    or the column.
     """
     kept, problems = {}, {}
     for name, expression in study.subsets.items():
@@ -340,7 +336,7 @@ def subsets_of(study: Study, record: Record, collection: str) -> tuple[Study, di
 
 
 def check_study(study: Study) -> None:
-    """Refuse what makes no sense before any file is read: UsageError."""
+    """Refuse impossible settings before any file is read: UsageError."""
     study.check()
     for table in study.applied().values():
         scoring_of(study, table, study.data)
@@ -360,7 +356,7 @@ def check_study(study: Study) -> None:
 
 
 def configuration(study: Study) -> str:
-    """The study as the result stores it: no paths, and nothing that does not decide the figures."""
+    """The study as the result stores it: without paths and settings that affect no figure."""
     shown = study.moved(lambda file: Path(file).name)
     interval = msgspec.structs.replace(shown.interval, jobs=None)
     loop = msgspec.structs.replace(shown.loop, folder=None, checkpoint=None)

@@ -1,9 +1,9 @@
-"""From a study to the library's own objects: where its systems come from, who reads them, and their
+"""From a study to the library's own objects: the sources of its systems, their reader, and their
 records, read and counted here or by the workers of an engine.
 
-Of several systems each is a job; of a single one each of its files, where these are read one by one
-(`Reader.each`). A worker gives back the record of a system, which is small beside its files, with
-the facts about its inputs for the result. These are put together in the order of the study, so that
+Each of several systems is a job; of a single system each file, where files are read independently
+(`Reader.each`). A worker returns the record of a system, which is small compared with its files,
+and facts about its inputs for the result. Results are combined in the order of the study, so that
 no byte of a result depends on the engine.
 """
 
@@ -93,13 +93,13 @@ class Reader:
         empty: bool = False,
         metadata: bool = False,
     ) -> Table:
-        """The table of a file of a task, which may be `empty` where its format allows it, or of
-        `metadata`; one that is asked for again is read once.
+        """The table of a file, for a task, or as `metadata`; `empty`: whether it may have no rows,
+        where its format allows this. A file is read once.
         """
         return self._table(path, input_format, task or self.task, empty, metadata)
 
     def given(self, path: str) -> str | Table:
-        """The table in memory that a path stands for; any other path itself."""
+        """The table in memory behind a path; for any other path, the path."""
         return self.held.get(path, path)
 
     def events(self, path: str, input_format: str | None = None) -> "EventLog":
@@ -111,7 +111,9 @@ class Reader:
         return events.read_events(path, input_format)
 
     def learn(self, table: PartialTable, **facts: Iterable[str]) -> None:
-        """Note what a file holds, of which options of a table depend; all files of it count."""
+        """Record facts about a file on which options of a table depend; all files of the table
+        count.
+        """
         known = next((has for other, has in self.facts if other == table), None)
         if known is None:
             self.facts.append((table, known := {}))
@@ -119,24 +121,24 @@ class Reader:
             known.setdefault(kind, set()).update(found)
 
     def each(self, function: Callable[..., Made], jobs: Sequence[tuple[Any, ...]]) -> list[Made]:
-        """The results of a function for each job, such as a file, in their order."""
+        """The results of a function for each job, such as a file, in order."""
         if self.engine is None:
             return [function(*job) for job in jobs]
         return self.engine.map(function, jobs)
 
     def once(self, key: Hashable, make: Callable[[], Made]) -> Made:
-        """The result of `make`, made once for a key: a reference that all systems share."""
+        """The result of `make`, computed once for a key: a reference that all systems use, say."""
         if key not in self._made:
             self._made[key] = make()
         found: Made = self._made[key]
         return found
 
     def progress_on(self, what: str) -> Callable[[int, int], None] | None:
-        """The callback of progress in reading, if there is one."""
+        """The progress callback for reading, if there is one."""
         return doing(what, self.progress)
 
     def scratch(self) -> str:
-        """A new folder for what does not fit into memory. It is removed with the reader, or with
+        """A new folder for data that do not fit into memory. It is removed with the reader, or by
         the next one where the process was killed.
         """
         held = ExitStack()
@@ -147,7 +149,7 @@ class Reader:
         return str(folder)
 
     def same(self, path: str, other: str) -> bool:
-        """Whether two files hold the same bytes."""
+        """Whether two files have the same bytes."""
         if path in STANDARD_INPUT or other in STANDARD_INPUT:
             return False
         if path in self.held or other in self.held:
@@ -168,8 +170,8 @@ class Reader:
         return table
 
     def note(self, path: str, system: str = "", collection: str = "") -> None:
-        """Take the hash of a file that gives a system (a key or metadata when none is named); none
-        of what lies in an object store, which would be read once more.
+        """Record the hash of a file of a system (of a key or metadata when no system is named);
+        files of an object store are left out, as they would be read once more.
         """
         if path in STANDARD_INPUT or path in self.held or in_store(path):
             return
@@ -179,7 +181,7 @@ class Reader:
             self.inputs.append(entry)
 
     def joined(self, data: DataTable, collection: str = "") -> Joined:
-        """The key, and each metadata table with the column of the trials that it joins by."""
+        """The key, and each metadata table with the trial column that it is joined by."""
         key = None if data.key is None else self.table(data.key, data.key_format)
         if data.key is not None:
             self.note(data.key, collection=collection)
@@ -192,12 +194,12 @@ class Reader:
 
 
 def doing(what: str, progress: Progress | None) -> Callable[[int, int], None] | None:
-    """The callback of progress, if there is one."""
+    """The progress callback, if there is one."""
     return None if progress is None else partial(progress, what)
 
 
 def application_of(table: ApplicationTable) -> Application:
-    """The application that a table describes; 0/1 costs and the data's priors when it is empty."""
+    """The application of a table; 0/1 costs and the priors of the data when it is empty."""
     given = table.given()
     if isinstance(table.prior, tuple):
         listed = ", ".join(f"{p:g}" for p in table.prior)
@@ -228,7 +230,7 @@ def application_of(table: ApplicationTable) -> Application:
 
 
 def plan_of(table: IntervalTable, *, always: bool = False) -> Plan:
-    """The resampling plan of `[interval]`; `always` where moving blocks are drawn in any case."""
+    """The resampling plan of `[interval]`; `always`: moving blocks are drawn in any case."""
     blocks = always or table.resample == "blocks"
     if table.block_length is not None and not blocks:
         raise UsageError("a block length is for moving blocks: use --resample blocks")
@@ -248,7 +250,7 @@ def scoring_of(
     progress: Progress | None = None,
     reader: Reader | None = None,
 ) -> Scoring:
-    """The scoring of one system and application; `reader` for the files that choices name."""
+    """The scoring of one system and application; `reader` reads files that choices name."""
     face, interval = find(study.task), study.interval
     work = face.load()
     return Scoring(
@@ -268,7 +270,7 @@ def scoring_of(
 
 
 def _flags(keys: Iterable[str]) -> str:
-    """Keys as the command line and a file write them."""
+    """Keys as flags of the command line, and as keys of a file."""
     return ", ".join(f"--{k.replace('_', '-')}" for k in keys)
 
 
@@ -297,7 +299,7 @@ class Source:
 
 
 def sources_of(study: "Study", collection: str = "") -> list[Source]:
-    """Where the systems of a collection come from.
+    """The sources of the systems of a collection.
 
     Parameters
     ----------
@@ -319,7 +321,7 @@ SMALL = 1 << 25  # bytes of all systems, below which starting workers takes long
 
 @dataclass(frozen=True, eq=False)
 class WorkerFindings:
-    """The findings of a worker in the files of a system: its record, or its fault."""
+    """The result of a worker for a system: its record, or its error."""
 
     record: Record | TruecostError
     inputs: list[Input]
@@ -340,7 +342,9 @@ def found_in(source: Source, study: Study) -> WorkerFindings:
 
 @contextmanager
 def reading(study: Study, reader: Reader) -> Iterator[Callable[[Source], Record]]:
-    """From a source to its record; UsageError and InputError as reading it here would raise."""
+    """A function that returns the record of a source; it raises the UsageError and InputError of
+    reading here.
+    """
     work = find(study.task).load()
     sources = [s for name in study.collections or ("",) for s in sources_of(study, name)]
     if not (work.apart and _pays(study, reader, sources)):
@@ -360,7 +364,7 @@ def reading(study: Study, reader: Reader) -> Iterator[Callable[[Source], Record]
 
 
 def _pays(study: Study, reader: Reader, sources: list[Source]) -> bool:
-    """Whether workers are asked for, can open the files, and have enough to do."""
+    """Whether to use workers: they are asked for, can open the files, and have enough to do."""
     if study.engine.engine in (None, "serial") or reader.held:
         return False
     if any(source.file in STANDARD_INPUT for source in sources):
@@ -369,13 +373,13 @@ def _pays(study: Study, reader: Reader, sources: list[Source]) -> bool:
 
 
 def _bytes_of(path: Path) -> int:
-    """The size of a file, or of the files of a folder; 0 where there is none."""
+    """The size of a file, or of the files of a folder; 0 for a missing one."""
     files = path.rglob("*") if path.is_dir() else [path]
     return sum(file.stat().st_size for file in files if file.is_file())
 
 
 def _taken_over(found: WorkerFindings, reader: Reader) -> Record:
-    """The record that a worker found, and what the result says of its inputs."""
+    """The record found by a worker; its inputs are added to the reader."""
     reader.inputs += [entry for entry in found.inputs if entry not in reader.inputs]
     reader.readings += found.readings
     for table, facts in found.facts:

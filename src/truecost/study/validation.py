@@ -1,4 +1,4 @@
-"""One validator for every task: each file as scoring would read it, and every fault listed."""
+"""The validator of every task: each file read as for scoring, and a list of every fault."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -73,7 +73,7 @@ def validate(
 
 
 def checked(checks: Mapping[str, Sequence[Check]], strict: bool, task: str | None) -> Outcome:
-    """The outcome of checks, of which warnings are wrong too where that is strict."""
+    """The outcome of checks; if strict, warnings make it invalid too."""
     bad = {"error", "warning"} if strict else {"error"}
     wrong = [name for name, of in checks.items() if any(one.state in bad for one in of)]
     of = f": {len(wrong)} of {len(checks)} ({first_five(wrong)})" if len(checks) > 1 else ""
@@ -100,7 +100,7 @@ def _named_files(study: Study) -> list[str]:
 
 
 def read_alone(source: Source, reader: Reader, study: Study, wanted: str | None) -> Sequence[Check]:
-    """The check of a task that has no others: whether scoring can read the file."""
+    """The check of a task without others: whether scoring can read the file."""
     del wanted
     try:
         record = find(study.task).load().read(source, reader, study)

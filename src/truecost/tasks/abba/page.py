@@ -215,7 +215,8 @@ def checks(story: Story) -> Section | None:
             lines.append(_line(about, d, check))
     lines += [Line("good", "ok", about, ", ".join(names)) for about, names in fine.items()]
     warned = sum(check.state == "warning" for *_, check in found)
-    text = f"{warned} of {counted(len(found), 'check')} of the assumptions "
+    of = f"{warned} of" if warned else "None of the"
+    text = f"{of} {counted(len(found), 'check')} of the assumptions "
     return Section("Checks", text + ("warns." if warned == 1 else "warn."), lines=tuple(lines))
 
 

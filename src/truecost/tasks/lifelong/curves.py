@@ -151,8 +151,9 @@ def newest_cells(found: Found) -> list[Cell]:
 
 
 def policy_times(found: Found, *, title: str = "") -> Picture:
-    """Scores of the last version against the test time, with a strip of the weights of user
-    policies.
+    """Scores of the last version at each test time.
+
+    Histograms above the picture show the weights of the user policies.
 
     Parameters
     ----------

@@ -203,7 +203,7 @@ class Lifelong(Rows):
         """Name of one scored item, in the singular: item, utterance, sentence or recording; test
         time for a matrix, which has one score for each.
         """
-        alone = len(self) == len(self.test.times)
+        alone = 1 < len(self) == len(self.test.times)
         return TIME if alone and self.kind.name == "scores" else self.kind.item
 
     def right(self) -> tuple[pl.DataFrame, ...]:

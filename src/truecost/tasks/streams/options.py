@@ -202,17 +202,16 @@ class StreamScoring:
         for numbers.
     factors : {"batch", "stream", "seed", "batch,seed"}, optional
         Factor that the intervals resample. `batch`: moving blocks of batches within each stream.
-        `stream`: streams. `seed`: runs.
-        `batch,seed`: batches and runs. Default: `seed` for several runs,
-        otherwise `batch`.
+        `stream`: streams. `seed`: runs. `batch,seed`: batches and runs. Default: `seed` for several
+        runs, otherwise `batch`.
     window : int, optional
         Length of a window of the curves, in batches. Default: a twentieth of the longest stream,
         rounded up.
     item_seconds : float, optional
         Time to review one item, in seconds. Default: mean measured time of an annotation.
     before : tuple of (str, int)
-        Numbers of labels made before each stream that the log does not contain, as (set, number);
-        the sets are those of `annotations`, without `queries`.
+        Labels made before each stream that the logs do not contain: pairs of a set (bootstrap,
+        development, training or pretraining) and a number of labels.
     item_duration : float, optional
         Duration of the audio of an item in seconds, for `fa_per_hour`.
     """

@@ -191,8 +191,8 @@ class Online(Rows):
         `batches`.
 
         Units are in time order within each stream. A moving block never crosses the end of a
-        stream; runs with `shared` batches have one unit for each batch, all other runs have units
-        of their own.
+        stream. If `shared` is True, a unit is a batch of all runs; otherwise, each run has units of
+        its own.
         """
         columns = ("stream", "batch") if self.shared else ("seed", "stream", "batch")
         named = self.batches.select(columns)

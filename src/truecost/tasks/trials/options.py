@@ -244,8 +244,8 @@ class Chosen(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag=
     threshold, lower, upper : float or None
         Threshold with its interval; None for an infinite end.
     shared : str
-        Noun of what the test set has in common with the trials that chose the threshold; empty for
-        nothing.
+        Data that the test set has in common with the trials that chose the threshold, in words;
+        empty for nothing.
     text : str
         Shortest number of at least four digits that decides the same trials.
     """
