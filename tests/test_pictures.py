@@ -6,6 +6,7 @@ subsets, separated classes, heavy ties, a cost fifty times the naive one.
 import importlib.util
 import itertools
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -312,6 +313,14 @@ def test_one_class_leaves_curves_out_and_says_undefined():
     det = curves.det_curves([trials], scoring)
     assert det[0].actual is None
     laws(own.det(det))
+
+
+@pytest.mark.parametrize("cost", [0.5, 2.0, 2.2, 2.25, 2.3, 40.0])
+def test_an_axis_of_costs_begins_at_zero_or_is_logarithmic(cost):
+    trials = tc.Trials.from_arrays(np.linspace(-3, 3, 60), [0, 1, 1] * 20, kind="llr")
+    [curve] = curves.cost_curves([trials], tc.Scoring(DETECTION(prior=0.3), plan=tc.Plan(30)))
+    picture = laws(own.cost_against_threshold([replace(curve, actual=(0.0, cost))]))
+    assert (picture.y.kind == "linear") == (cost <= 2.25)
 
 
 def test_impossible_truths_are_infinite_and_drawn_on_the_edge():

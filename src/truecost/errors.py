@@ -45,7 +45,7 @@ DOOR: ContextVar[Door] = ContextVar("door", default=_in_python)
 
 
 class TruecostError(Exception):
-    """Base class: catch this to catch every error that truecost raises on purpose."""
+    """Base class of all errors that truecost raises on purpose."""
 
     def __str__(self) -> str:
         return visible(DOOR.get()(super().__str__()), keep="\n\t")
@@ -65,15 +65,15 @@ def phrased(door: Door) -> Iterator[None]:
 
 
 class UsageError(TruecostError):
-    """A request that cannot be carried out: the message has the value and the valid choices."""
+    """Error of a request. The message contains the wrong value and the valid choices."""
 
 
 class MissingExtraError(UsageError):
-    """An optional package is needed: says what to install."""
+    """Error for an optional package that is not installed. The message names the command."""
 
 
 class InputError(TruecostError):
-    """The data cannot be used: says what was read, where, what was expected and what to do."""
+    """Error of the data. The message states file, place, what was expected and what to do."""
 
 
 class Terminated(KeyboardInterrupt):

@@ -39,18 +39,27 @@ class Paired(NamedTuple):
 
 
 def compare(system: Estimate, baseline: Estimate) -> Comparison:
-    """Difference and ratio of two estimates of one measure, paired replicate by replicate.
+    """Compare two systems by one measure: difference and ratio, paired replicate by replicate.
 
-    They are from the same trials, measure and plan, so that a replicate weighs the units of both
-    alike; intervals are by the method of the estimates. A difference or ratio that is not finite (a
-    baseline of 0), or of a value that is not (an infinite cost), is undefined in that replicate.
-    There is no ratio at all to a baseline whose value and replicates lie on both sides of 0: near 0
-    it has no bounds, and its sign says nothing.
+    Both estimates must be from the same trials and plan, so that each replicate has the same
+    weights for both. The intervals have the method of the estimates. In a replicate in which the
+    difference or the ratio is not finite, it is undefined. If the value and the replicates of the
+    baseline have both signs, the ratio is undefined: near 0 it has no limits.
+
+    Parameters
+    ----------
+    system, baseline : Estimate
+        Estimates of the same measure.
+
+    Returns
+    -------
+    Comparison
+        Difference (system minus baseline) and ratio (system over baseline), with a verdict.
 
     Raises
     ------
     InputError
-        When the estimates cannot be paired: measure, parameters, units, trials or plan differ.
+        If the estimates cannot be paired: measure, parameters, units, trials or plan differ.
 
     Examples
     --------

@@ -30,28 +30,28 @@ from truecost.version import __version__
 
 @dataclass(frozen=True)
 class Context:
-    """Facts about the evidence that each row shows.
+    """Facts about the evidence that are stored in each row.
 
     Attributes
     ----------
     dims : dict of str to str
         Subject of the rows: system, subset.
     n_trials, item : int, str
-        Trials scored, and what they are in the singular.
+        Number of scored trials, and the singular of their name, such as `trial`.
     counts : dict of str to float
         Counts by name, such as `targets`.
     signature : str
         Choices made while reading and scoring, separated by bars.
     flags : tuple of str
-        Warnings; `estimate` adds those of the resampling (see `Row`).
+        Warnings (see `Row`); `estimate` adds those of the resampling.
     thresholds : dict of str to float
-        Decision threshold by name of the measure.
+        Decision threshold for each measure, by name.
     errors : mapping of str to float
-        Errors by kind, as `Measure.errors` names it: `misses`, `false_alarms`, "" for all; `costs`
-        for those that make up most of a cost.
-    part_counts, part_signatures, part_errors : mapping by part of the evidence
-        Further counts and choices, for the measures that read the part; errors where they can be
-        counted.
+        Number of errors of each kind (see `Measure.errors`): `misses`, `false_alarms`; "" for all
+        errors, and `costs` for errors that make up most of a cost.
+    part_counts, part_signatures, part_errors : mapping of str to mapping or str
+        Counts, choices and errors that concern one part of the evidence; only rows of measures that
+        read this part contain them.
     """
 
     dims: dict[str, str] = field(default_factory=dict)
@@ -80,36 +80,52 @@ def estimate(
     jobs: int | None = None,
     progress: Progress | None = None,
 ) -> list[Estimate]:
-    """The value of each measure with its interval.
+    """Estimate each measure with its confidence interval.
 
-    Value and naive baseline come from weights of one. `auto` makes each end by the rule of the
-    measure: a t limit whose degrees of freedom are the number of units that effectively carry the
-    value, pushed out by one more unit like the worst, or the binomial limit of an error rate for
-    effective counts, so that no errors never means certainty (see the page on intervals).
-    `percentile` takes the quantiles (1 - level) / 2 and (1 + level) / 2 of the replicates (Ferrer
-    et al. 2024, section 4.1); `bca` corrects them for bias and skewness (Efron 1987; DiCiccio and
-    Efron 1996). `auto` and `bca` leave out one unit at a time, or one of about 1,000 groups where
-    there are more than 1,000. Replicates in which a measure is undefined are counted and left out.
+    The value and the naive baseline have weight 1 for all units. Replicates in which a measure is
+    undefined are counted and excluded from its interval. The methods of the interval:
+
+    - `auto`: the rule of the measure (see the page on intervals). For most measures: a t interval,
+      whose degrees of freedom are the effective number of units, extended by the effect of one more
+      unit like the worst. For error rates: the binomial interval of effective counts, so that zero
+      errors still give an upper limit above 0.
+    - `percentile`: quantiles (1 - level) / 2 and (1 + level) / 2 of the replicates (Ferrer et al.
+      2024, section 4.1).
+    - `bca`: percentile interval with corrections for bias and skewness (Efron 1987; DiCiccio and
+      Efron 1996).
+
+    `auto` and `bca` need a jackknife: they leave out each unit, or each of about 1,000 groups if
+    there are more than 1,000 units.
 
     Parameters
     ----------
-    evidence, measures, application : Evidence, sequence of Measure, Application
-        The counts, the measures to compute, costs and priors.
+    evidence : Evidence
+        Counts and rankings of the system.
+    measures : sequence of Measure
+        Measures to compute.
+    application : Application
+        Costs and priors.
     plan : Plan, optional
-        How units are resampled; 2,000 multinomial replicates with seed 0 by default.
+        Plan of the resampling. Default: 2,000 multinomial replicates with seed 0.
     level : float
         Level of the intervals, between 0 and 1.
     method : {"auto", "percentile", "bca"}
-        BCa for one factor without moving blocks only.
+        Method of the intervals. `bca` needs a single factor, without moving blocks.
     icc : float
-        Correlation of the trials of a unit that `auto` assumes where the data do not show it, from
-        0 up to 1.
+        Correlation between trials of a unit that `auto` assumes if the data cannot show it; from 0
+        to below 1.
     context : Context, optional
-        Counts, names and signature from the task that made the evidence.
+        Names and counts of the task, which the rows contain.
     jobs : int, optional
-        Threads; all cores by default. The result does not depend on their number.
+        Number of threads; it does not change the result. Default: all cores.
     progress : callable, optional
-        Told the replicates done and all of them, from time to time.
+        Function that is called from time to time with the number of replicates computed so far and
+        in total.
+
+    Returns
+    -------
+    list of Estimate
+        One estimate for each measure.
 
     Raises
     ------

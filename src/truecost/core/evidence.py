@@ -37,10 +37,15 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """The named parts of one system on one set of trials.
+    """Counts and rankings of one system on one set of trials, from which measures are computed.
 
-    `outer` are factors whose units are cells of a tally, which a measure weighs itself
-    (`Totals.weights`): the mean over queries, for example.
+    Attributes
+    ----------
+    parts : mapping of str to Tally or Ranking
+        Tallies (sums by unit) and rankings (sorted scores), by name.
+    outer : tuple of Factor
+        Factors whose units are cells of a tally, so that a measure weighs them itself
+        (`Totals.weights`). Example: queries, for a mean over queries.
     """
 
     parts: Mapping[str, Part]
@@ -48,8 +53,13 @@ class Evidence:
 
     @cached_property
     def factors(self) -> dict[str, Factor]:
-        """Every factor by name: factors of the parts, then outer factors. InputError if parts with
-        the same factor have different units, or an outer factor and its axis have different labels.
+        """Factors by name: those of the parts, then the outer factors.
+
+        Raises
+        ------
+        InputError
+            If parts with the same factor have different units, or an outer factor and its axis
+            have different labels.
         """
         found: dict[str, Factor] = {}
         for factor in [*(f for p in self.parts.values() for f in p.slots.factors), *self.outer]:
@@ -71,17 +81,17 @@ class Evidence:
 
     @property
     def cells(self) -> int:
-        """Numbers that a replicate of all tallies takes."""
+        """Number of sums that one replicate of all tallies needs."""
         tallies = [p for p in self.parts.values() if isinstance(p, Tally)]
         return sum(t.fixed.size for t in tallies)
 
     def digest(self, parts: Sequence[str]) -> str:
-        """A short hash of some parts, of all of them where none is named."""
+        """Hash of the named parts; of all parts if none is named."""
         names = [name for name in self.parts if name in parts or not parts]
         return "".join(self.parts[name].digest for name in names)
 
     def prepare(self) -> None:
-        """Compute what sweeps share before threads do it all at once."""
+        """Compute data that all sweeps share, before several threads need them at once."""
         for part in self.parts.values():
             if isinstance(part, Ranking):
                 _ = part.cut, part.histogram
@@ -89,7 +99,10 @@ class Evidence:
 
 @dataclass(frozen=True, eq=False)
 class Totals:
-    """Evidence under a block of weights: what a measure sees; the first axis is the replicates."""
+    """Evidence weighted by a block of replicates: the input of a measure.
+
+    The first axis of every array is the replicate.
+    """
 
     evidence: Evidence
     block: Block
@@ -98,8 +111,9 @@ class Totals:
     _kept: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
 
     def once(self, name: str, make: Callable[[], T]) -> T:
-        """The result of `make`, made once for all measures that ask for it by this name. The name
-        holds everything that the result depends on besides these totals.
+        """Result of `make()`, computed once and kept under a name for all measures.
+
+        The name must state everything on which the result depends besides these totals.
         """
         if name not in self._kept:
             self._kept[name] = make()
@@ -107,8 +121,10 @@ class Totals:
         return found
 
     def sums(self, part: str, statistic: str) -> Array:
-        """Weighted sums of one statistic of a tally, shape (replicates, cells...): int64 when all
-        values of the tally are whole, float64 otherwise. InputError when the part is a ranking.
+        """Weighted sums of one statistic of a tally, shape (replicates, cells...).
+
+        The type is int64 if all values of the tally are whole, otherwise float64. InputError if
+        the part is a ranking.
         """
         if part not in self._sums:
             tally = self.evidence.parts[part]
@@ -118,7 +134,7 @@ class Totals:
         return self._sums[part][statistic]
 
     def sweep(self, part: str) -> "Sweep":
-        """Weighted threshold sweeps of a ranking; InputError when the part is a tally."""
+        """Threshold sweep of a ranking, for each replicate; InputError if the part is a tally."""
         if part not in self._sweeps:
             from truecost.core.sweep import Sweep
 
@@ -129,9 +145,10 @@ class Totals:
         return self._sweeps[part]
 
     def weights(self, factor: str) -> npt.NDArray[np.float64]:
-        """Weights of a factor, float64 (replicates, units) in the order of its labels, for measures
-        that weigh its units themselves (`Evidence.outer`); InputError when there is none of that
-        name.
+        """Weights of a factor in each replicate, float64 (replicates, units).
+
+        For measures that weigh the units of an outer factor themselves (`Evidence.outer`). The
+        units are in the order of `Factor.labels`. InputError if no factor has this name.
         """
         if factor not in self.block.rows:
             raise InputError(
@@ -142,7 +159,5 @@ class Totals:
 
 
 def totals(evidence: Evidence, block: Block) -> Totals:
-    """Weigh evidence by a block of weights of all its factors: sums per replicate, cell and
-    statistic, and sweeps, made on demand.
-    """
+    """Evidence weighted by a block of replicates; its sums and sweeps are computed when used."""
     return Totals(evidence, block)

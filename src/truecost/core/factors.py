@@ -118,32 +118,31 @@ def encode(column: Column) -> tuple[Array, npt.NDArray[np.int32]]:
 
 @dataclass(frozen=True, eq=False)
 class Factor:
-    """The units of one factor, sorted, with the stratum of each.
+    """Units of one factor, such as speakers, in sorted order, with the stratum of each unit.
 
     Parameters
     ----------
     name : str
-        Enters the random key and the signature.
+        Name of the factor; part of the random key and of the signature.
     labels : ndarray, shape (units,)
-        Sorted labels.
+        Sorted labels of the units.
     strata : ndarray of int, shape (units,), optional
-        Stratum code of each unit; one stratum when left out. Units of one stratum are drawn among
-        themselves.
+        Stratum of each unit; units are drawn within their stratum. Default: one stratum.
     sizes : ndarray of int, shape (units,), optional
-        Number of equal units that each label stands for. Default: 1. A row counts what one such
-        unit has; in a replicate it weighs the number of draws that fall on any of them. So a
-        million units with only a hundred different rows are drawn as fast as a hundred.
+        Number of equal units that each label represents. Default: 1. A row contains the counts of
+        one of these units; its weight in a replicate is the number of times that any of them is
+        drawn. One million units with a hundred different rows are drawn as fast as a hundred.
     tied : ndarray of int, shape (labels,), optional
-        Unit of each label, from 0, where several labels are one unit: they weigh the same in every
-        replicate (the queries of one voice, say).
+        Unit of each label, from 0, if several labels form one unit and have the same weight in
+        every replicate. Example: the queries of one voice.
     pairs : tuple of two ndarrays, shape (units,), optional
-        Stratum and label of each unit as `of` was given them: strata of two parts are one by name.
+        Names of the stratum and of the unit, from which the label of each unit was made.
 
     Raises
     ------
     InputError
         If the sizes are not one positive whole number for each label, or their sum is above
-        4,000,000,000; if ties are combined with strata or sizes, or leave out a unit.
+        4,000,000,000; if ties are combined with strata or sizes, or a label has no unit.
 
     Examples
     --------
@@ -176,14 +175,14 @@ class Factor:
 
     @property
     def count(self) -> int:
-        """Number of units: the sum of the sizes, of ties, or the number of labels."""
+        """Number of units: the sum of `sizes`, the number of units in `tied`, or that of labels."""
         if self.tied is not None:
             return int(self.tied.max(initial=-1)) + 1
         return len(self.labels) if self.sizes is None else int(np.sum(self.sizes))
 
     @cached_property
     def digest(self) -> str:
-        """A short hash of the units, their strata, sizes and ties."""
+        """Hash of the units with their strata, sizes and ties."""
         labels = self.labels
         if labels.dtype.kind in "OU":
             data = "\0".join(labels.tolist()).encode()
@@ -202,11 +201,10 @@ class Factor:
     def encode(
         name: str, column: Column, strata: Column | None = None
     ) -> tuple["Factor", npt.NDArray[np.int32]]:
-        """The factor of a column, text or numbers, and the int32 code of each row's unit in its
-        labels.
+        """Factor of a column, and the int32 code of the unit of each row.
 
-        Where `strata` give the stratum of each row, a unit is a distinct (stratum, label) pair,
-        sorted by both and named "stratum/label".
+        With `strata` (the stratum of each row), each distinct pair of stratum and label is a unit,
+        named "stratum/label"; the units are sorted by both.
 
         Examples
         --------
@@ -227,12 +225,12 @@ class Factor:
 
     @staticmethod
     def trials(count: int, name: str = "trial") -> tuple["Factor", npt.NDArray[np.int32]]:
-        """Each of `count` trials its own unit, and their codes, 0 to count - 1."""
+        """Factor in which each of `count` trials is its own unit, and the codes 0 to count - 1."""
         codes = np.arange(count, dtype=np.int32)
         return Factor(name, codes), codes
 
     def same_units(self, other: "Factor") -> bool:
-        """Whether two factors draw the same weights: equal name, labels, strata, sizes, ties."""
+        """Whether two factors have the same name, labels, strata, sizes and ties."""
         return (
             self.name == other.name
             and _equal(self.strata, other.strata)

@@ -169,66 +169,67 @@ class Values:
 
 @dataclass(frozen=True)
 class Measure:
-    """A named pure function from totals to (values, naive).
+    """Measure: a named function that computes values and naive baselines from totals.
 
     Parameters
     ----------
     name : str
-        As it is asked for.
+        Name of the measure in options and results.
     function : callable
-        `f(totals, application)`, or `f(totals, application, parameter)` when `parameter` is set;
-        returns values of shape (replicates,), the naive baseline's values (an array, a number, or
-        NaN where there is none) and, if it has more to say, a dictionary of named arrays of shape
-        (replicates,): their value at the point and their mean go into the counts of the row.
+        `f(totals, application)`, or `f(totals, application, parameter)` if the measure has a
+        parameter. It returns the values, shape (replicates,); the naive baseline (an array, a
+        number, or NaN without a baseline); and optionally a dictionary of further results, shape
+        (replicates,). Their value and mean become `counts` of the row.
     parts : tuple of str
-        Evidence that it reads.
+        Names of the parts of the evidence that the function uses.
     title : str
-        What a reader sees.
+        Name of the measure for readers.
     direction : {"lower", "higher"}
-        Which values are better.
+        Direction of better values.
     source : str
-        Paper and equation.
+        Source of the formula: paper and equation.
     parameter : str, optional
-        Default parameter, if it takes one.
+        Default of the parameter. None: the measure has no parameter.
     parse : callable, optional
-        Checks and converts the text of a parameter; raises ValueError when it is not understood.
-        The text itself is passed on when left out.
+        Function that converts the text of a parameter, and raises ValueError for a wrong text.
+        Default: the text is passed on.
     advice : str
-        One line of advice for users of the measure.
+        Advice for users of the measure, in one sentence.
     rule : str
-        Id of the rule of `truecost.advice` for this advice, if there is one.
+        Id of the rule of `truecost.advice` to which the advice belongs; empty without a rule.
     detection : bool
         Whether the measure needs two classes, one of which is the target.
     uses : tuple of str
         Parts of the application that change the value: "costs", "prior", "prices". Parameters and
-        signature of a row have these only.
+        signature of a row contain only these.
     errors : {"misses", "false_alarms", ""}
-        The errors that it counts, where it reads decisions; every kind when left out.
+        Kind of errors that a measure of decisions counts; empty: both.
     minimum_of : str
-        Name of the measure whose least value, over all thresholds or calibrations, it is.
+        Name of another measure, if this one is its minimum over thresholds or calibrations.
     cites : tuple of str
-        What to cite, keys of `truecost.report.citations.PAPERS` or BibTeX itself; the papers that
-        `source` names when left out.
+        Works to cite: keys of `truecost.report.citations.PAPERS`, or BibTeX. Default: the papers
+        in `source`.
     undefined : str
-        Why there is no value where there is none, for a reader.
-    task : str
-        Task that it is for, where another task has a measure of the same name: it is then asked for
-        as `TASK/NAME`, or as NAME within its task.
-    total : bool
-        Whether it is a sum that more units make larger: they narrow no interval of it.
-    steady : bool
-        Whether it may be the same in every replicate and nothing be odd: what is planned, or was
-        measured once.
+        Reason, for readers, if the measure is undefined.
     shown_in : {"", "percent", "currency"}
-        How readers see it: a share in percent, say (values stay shares).
+        Unit that readers see. The values of a measure in percent stay shares.
+    task : str
+        Task of the measure, if another task has a measure of the same name. Outside its task, the
+        name is then `TASK/NAME`.
+    total : bool
+        Whether the value is a sum that increases with the number of units. More units do not make
+        its interval narrower.
+    steady : bool
+        Whether equal values in all replicates are normal, as for planned numbers or a single
+        measurement.
     open : bool
-        Whether an option says its parameter: lists show its name alone.
+        Whether an option determines the parameter, so that lists show the name alone.
     follows : bool
-        Whether the measure that its parameter names says which values are better.
+        Whether the direction is that of the measure that the parameter names.
     interval : Rule
         Rule of the interval. Default: the rule for a positive smooth measure.
     beside : bool
-        Whether the measure is only reported, beside other measures (`--also`); gates and
+        Whether the measure is only reported beside other measures (`--also`); gates and
         leaderboards refuse it.
     """
 
@@ -259,21 +260,21 @@ class Measure:
 
     @property
     def key(self) -> str:
-        """Its name in lists, with its task where two tasks have the name."""
+        """Name in lists: `TASK/NAME` if several tasks have a measure of this name."""
         return f"{self.task}/{self.name}" if self.task else self.name
 
     @property
     def decides(self) -> bool:
-        """Whether it judges decisions, so that a threshold enters it."""
+        """Whether the measure evaluates decisions, so that it depends on a threshold."""
         return not {"decisions", "accepted"}.isdisjoint(self.parts)
 
     def at(self, text: str) -> "Measure":
-        """The same measure with another parameter, as in `NAME:PARAMETER`.
+        """Measure with another parameter, as in `NAME:PARAMETER`.
 
         Raises
         ------
         UsageError
-            If the measure has no parameter, or this one is invalid.
+            If the measure has no parameter, or the text is not a valid one.
         """
         if self.parameter is None:
             raise UsageError(
@@ -285,9 +286,8 @@ class Measure:
         return chosen
 
     def argument(self) -> Any:
-        """The parsed parameter, which the function takes as its third argument: what `parse` makes
-        of `parameter`, or itself when there is no `parse`; None when the measure takes none.
-        UsageError when it is not understood.
+        """Parameter as the function receives it: the result of `parse`, or the text without
+        `parse`; None if the measure has no parameter. UsageError if the text is not valid.
         """
         if self.parameter is None or self.parse is None:
             return self.parameter
@@ -300,7 +300,7 @@ class Measure:
 
     @property
     def label(self) -> str:
-        """`name`, or `name:parameter`."""
+        """Name with parameter: `name` or `name:parameter`."""
         return self.name if self.parameter is None else f"{self.name}:{self.parameter}"
 
     def __call__(self, totals: Totals, application: Application) -> Values:

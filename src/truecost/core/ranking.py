@@ -51,14 +51,15 @@ class Ranking:
     Attributes
     ----------
     scores : ndarray of float64 or float32, shape (trials,)
+        Scores, ascending.
     slots : UnitIndex
         Units of each trial.
     codes : ndarray of uint8, shape (trials,)
-        Class code: 1 is a target, 0 a nontarget in detection measures.
+        Class of each trial. For detection: 1 for a target, 0 for a nontarget.
     extra : ndarray of float64, shape (trials,) or (0,)
-        Own weight of each trial; empty when all weigh one.
+        Weight of each trial; empty if all weights are 1.
     swept : dict
-        What sweeps found, by what and by a hash of the weights (`once`).
+        Kept results of sweeps, by computation and by hash of the weights (`once`).
     """
 
     scores: npt.NDArray[np.floating[Any]]
@@ -76,23 +77,23 @@ class Ranking:
         sides: UnitColumns,
         weights: npt.ArrayLike | None = None,
     ) -> "Ranking":
-        """Sort trials by score.
+        """Ranking of trials in any order.
 
         Parameters
         ----------
         scores : array_like, shape (trials,)
-            Higher means target. Infinite scores are allowed, NaN is not.
+            Score of each trial, higher for targets. Infinite scores are allowed, NaN is not.
         codes : array_like, shape (trials,)
             1 for a target, 0 for a nontarget.
         sides : sequence of (Factor, codes)
-            Unit code of each trial, for each side.
+            Factor, and code of the unit of each trial; one pair for each side.
         weights : array_like, shape (trials,), optional
-            Own weight of each trial; one when left out.
+            Weight of each trial. Default: 1.
 
         Raises
         ------
         InputError
-            When lengths differ, a score is NaN, or a code names no class or unit.
+            If lengths differ, a score is NaN, or a code has no class or unit.
         """
         slots = UnitIndex.join(sides)
         extra = np.zeros(0) if weights is None else np.asarray(weights, np.float64)
@@ -108,21 +109,22 @@ class Ranking:
         sides: UnitColumns,
         weights: npt.NDArray[np.float64] | None = None,
     ) -> "Ranking":
-        """Trials that are already in ascending order of score; nothing is copied."""
+        """Ranking of trials in ascending order of score, without a copy."""
         extra = np.zeros(0) if weights is None else weights
         return Ranking(scores, UnitIndex.join(sides), codes, extra)
 
     def over(
         self, scores: npt.NDArray[np.floating[Any]], sides: UnitColumns | None = None
     ) -> "Ranking":
-        """The same order with other scores, which rise where these do, and perhaps other units;
-        units of a trial keep their place in the order of the ranking.
+        """Ranking with the same order of trials but other scores.
+
+        The new scores must not decrease from trial to trial. `sides` may name other units.
         """
         slots = self.slots if sides is None else UnitIndex.join(sides)
         return Ranking(scores, slots, self.codes, self.extra)
 
     def take(self, places: npt.NDArray[np.int64], sides: UnitColumns | None = None) -> "Ranking":
-        """The trials at rising places, perhaps with other units."""
+        """Ranking of some trials, at ascending positions; `sides` may name other units."""
         units = UnitIndex(self.slots.factors, self.slots.codes[places]) if sides is None else None
         extra = self.extra[places] if len(self.extra) else self.extra
         units = units or UnitIndex.join(sides or ())
@@ -170,18 +172,20 @@ class Ranking:
 
     @cached_property
     def digest(self) -> str:
-        """A short hash of the trials."""
+        """Hash of the trials."""
         return digest_of(self.scores, self.slots.codes, self.codes, self.extra)
 
     @cached_property
     def cut(self) -> npt.NDArray[np.bool_]:
-        """Whether a trial starts a group of tied scores: where a threshold may lie."""
+        """Whether a threshold can be below each trial: True for the first of equal scores."""
         cut = np.ones(len(self.scores), np.bool_)
         np.not_equal(self.scores[1:], self.scores[:-1], out=cut[1:])
         return cut
 
     def positions(self, thresholds: Floats) -> npt.NDArray[np.int64]:
-        """Place of the first score that reaches each threshold; the number of trials for none."""
+        """Position of the first trial that each threshold accepts; if there is none, the number of
+        trials.
+        """
         with np.errstate(over="ignore"):
             wanted = thresholds.astype(self.scores.dtype)
         if self.scores.dtype != np.float64:  # else numpy would copy all scores to 64 bits
@@ -190,18 +194,18 @@ class Ranking:
 
     @property
     def finite(self) -> slice:
-        """The trials whose score is finite."""
+        """Ranking of the trials with finite scores."""
         low, high = np.array([-np.inf, np.inf], self.scores.dtype)
         first = np.searchsorted(self.scores, low, side="right")
         return slice(int(first), int(np.searchsorted(self.scores, high)))
 
     @cached_property
     def edges(self) -> npt.NDArray[np.int64]:
-        """Bucket edges, never inside a tie, from 0 to the number of trials.
+        """Positions that divide the trials into buckets, from 0 to the number of trials.
 
-        Most lie where Pmiss and Pfa are equal for weights of one: there the equal error rates of
-        replicates are searched, the costliest of the sweeps (2.4 times faster than even buckets).
-        Where they lie decides speed only, never a result.
+        Equal scores are never divided. Most edges are near the equal error rate of the data,
+        because the search for the equal error rates of the replicates takes most of the time (2.4
+        times faster than with equal buckets). Edges affect the speed only, not the results.
         """
         trials = len(self.scores)
         buckets = int(BUCKETS * max(1.0, trials / MANY) ** 0.5)
@@ -225,18 +229,18 @@ class Ranking:
 
     @cached_property
     def histogram(self) -> Tally:
-        """Weight `n` by bucket and class (nontarget, target), with the units of the trials."""
+        """Weight of each class (nontarget, target) in each bucket, by the units of the trials."""
         return self.histogram_of(self.edges)
 
     def histogram_of(self, edges: npt.NDArray[np.int64]) -> Tally:
-        """The same of other buckets, whose edges rise from 0 to the number of trials."""
+        """`histogram` for other edges, ascending from 0 to the number of trials."""
         buckets = len(edges) - 1
         axes = {"bucket": tuple(str(b) for b in range(buckets)), "class": ("0", "1")}
         return Tally(*self._entries(edges), axes, ("n",), np.zeros((buckets, 2, 1)))
 
     def counting_pays(self, places: int, replicates: int) -> bool:
-        """Whether a pass over all trials, which then are weighed by unit, is sooner than a look
-        into the buckets of some places in each replicate.
+        """Whether one pass over all trials is faster than a search in the buckets at some positions
+        of each replicate.
         """
         trials, buckets = len(self.codes), len(self.edges) - 1
         if self.slots.codes.shape[1] > 1 or replicates * places < 2 * buckets:
@@ -267,8 +271,8 @@ class Ranking:
         return UnitIndex(self.slots.factors, slots.reshape(-1, 1)), cells, values.reshape(-1, 1)
 
     def decided(self, position: int) -> Tally:
-        """The decisions at a threshold, trials from a position on accepted: weight `n` by class
-        (nontarget, target) and decision (reject, accept).
+        """Weight of trials by class (nontarget, target) and decision (reject, accept), where trials
+        from a position on are accepted.
         """
         from truecost.kernels.exact import exact_sums
 
@@ -283,9 +287,9 @@ class Ranking:
 
     @cached_property
     def by_unit(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """The trials by unit of the first side, each in ascending order of score: (starts, order).
+        """Trials grouped by unit of the first side, in ascending order of score: (starts, order).
 
-        Those of unit u are `order[starts[u] : starts[u + 1]]`.
+        `order[starts[u] : starts[u + 1]]` are the positions of the trials of unit u.
         """
         codes = self.slots.codes[:, 0]
         starts = np.zeros(len(self.slots.factors[0]) + 1, np.int64)
@@ -294,10 +298,10 @@ class Ranking:
 
     @property
     def knots(self) -> npt.NDArray[np.int64]:
-        """Positions where pooled adjacent violators may separate blocks, whatever the weights.
+        """Positions at which pooled adjacent violators can start a new block for some weights.
 
-        Between two tie groups only a step from a group with nontargets to one with targets can
-        separate; everything else is pooled once and for all.
+        A block can end only where a group of equal scores with nontargets is followed by one with
+        targets. All other neighbours are in the same block for all weights.
         """
         with _MAKING:
             return self._knots
@@ -313,11 +317,10 @@ class Ranking:
         return knots[: pooling_knots(self.codes, self.cut, knots)].copy()
 
     def once(self, what: tuple[object, ...], block: Block, make: Callable[[], Floats]) -> Floats:
-        """The result of `make`, made once for all applications that see the ranking under the same
-        weights: `what` holds everything else that it depends on.
+        """Result of `make()`, computed once for all applications under the same weights.
 
-        A hash of the weights takes a hundredth of the time where units have many trials; where
-        they have few, everything is made anew.
+        `what` must state everything on which the result depends besides ranking and weights. If
+        units have few trials, the result is not kept: the hash of the weights would take too long.
         """
         factors = self.slots.factors
         if TRIALS_OF_A_UNIT * sum(map(len, factors)) > len(self.codes):
@@ -329,8 +332,8 @@ class Ranking:
         return found.copy()
 
     def wins_pay(self, replicates: int) -> bool:
-        """Whether weighing `wins` is sooner than a look at all trials: where trials are many for
-        each pair of units, which then take no more memory than the scores.
+        """Whether computing with `wins` is faster than a pass over all trials. True if there are
+        many trials for each pair of units; then `wins` needs no more memory than the scores.
         """
         trials, units = len(self.codes), sum(map(len, self.slots.factors))
         if self.slots.codes.shape[1] > 1 or units * units > trials:
@@ -346,13 +349,13 @@ class Ranking:
 
     @property
     def has_wins(self) -> bool:
-        """Whether `wins` is counted."""
+        """Whether `wins` has been computed."""
         return "_wins" in self.__dict__
 
     @property
     def wins(self) -> npt.NDArray[np.int64]:
-        """How often the targets of a unit outscore the nontargets of another: 2 for each pair that
-        is won, 1 for each that is tied; shape (units, units). Of trials with one side.
+        """Number of comparisons that targets of a unit win against nontargets of another, shape
+        (units, units): 2 for each win, 1 for each tie. Only for trials with one side.
         """
         with _MAKING:
             return self._wins

@@ -38,110 +38,117 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One row of `result.json`: what every command prints and every picture draws.
-
-    Fields that do not apply are left out of the file.
+    """One row of `result.json`: a value with its interval. The file omits fields without content.
 
     Attributes
     ----------
     measure, task : str
-        Name of the measure, whose own parameter is `parameters["variant"]`, and the task whose
-        measure it is, where another task has one of the same name.
-    kind, baseline : {"value", "difference", "ratio"}, str or None
-        A difference is system minus baseline, a ratio system over baseline, the system compared
-        against.
+        Name of the measure, and its task if several tasks have a measure of this name.
+    kind : {"value", "difference", "ratio"}
+        Value of a system, difference (system minus baseline) or ratio (system over baseline).
+    baseline : str or None
+        Name of the system that a difference or ratio compares with.
     parameters : dict
-        Parameters of the value: `preset`, `costs`, `prior` or `priors` as `Application.describe`
-        gives them, and `prices`, if the measure uses them, and `variant`.
+        Parameters of the value: `preset`, `costs`, and `prior` or `priors` of the application (see
+        `Application.describe`); `prices`; and `variant`, the parameter of the measure.
     dims : dict of str to str
         Subject of the row: `system`; `collection` and `application` if there are several;
         `estimator` (`run`, `mean`) of a method; `subset` of a subset.
-    value, lower, upper, level : float or None
-        The figure and the ends of its interval, in the unit of the measure; None when undefined or
-        infinite: `reason` says which. The level lies between 0 and 1.
+    value, lower, upper : float or None
+        Value and ends of its interval, in the unit of the measure. None if undefined or infinite
+        (see `reason`).
+    level : float
+        Level of the interval, between 0 and 1.
     method : {"auto", "percentile", "bca", "delta"}
-        How the ends of the interval were made (see `truecost.estimate`); `delta` is the delta
-        method on the logarithm of a ratio.
-    naive, direction : float or None, {"lower", "higher"}
-        The naive baseline on the same scale, None when there is none; which values are better.
+        Method of the interval (see `truecost.estimate`). `delta`: the delta method on the logarithm
+        of a ratio.
+    naive : float or None
+        Naive baseline on the same scale; None if the measure has none.
+    direction : {"lower", "higher"}
+        Direction of better values.
     factors : tuple of str
         Names of the resampled factors; factors that the plan holds fixed are excluded.
     n_units : int
-        Number of units; if several factors are crossed, of the factor with the fewest units (of a
-        method: units of the test).
+        Number of units. If several factors are crossed: units of the factor with the fewest. For a
+        method: units of the test set.
     units_by_factor : dict of str to int
         Number of units of each factor, if several factors are crossed. `COLUMN of METHOD` counts
         the runs of a method.
     n_trials, item : int, str
         Number of scored trials (a trial with a soft label counts once), and their name in the
-        singular: `trial`, or `utterance`, `sentence`, `recording`.
+        singular: `trial`, `utterance`, `sentence` or `recording`.
     shown_in : str
-        How readers see the figures: `percent` of shares (here they stay shares), `currency EUR`.
+        Unit that readers see: `percent` (the row itself stores shares) or `currency EUR`.
     counts : dict of str to float
-        `nontargets` and `targets`, or `class NAME` for each class (where any of several annotators
-        may be right, the trials that accept it); `annotators_per_trial`, and `several_accepted` or
-        `several_labels`, the trials of which several labels are right or given; `misses` and
-        `false_alarms`, or `errors` and of them `abstentions`, when decisions were counted (means
-        over the runs of a method); `impossible`, the truths that were given probability 0; `runs`,
-        `lowest_run` and `highest_run` of a method; the sums that a measure of items divides (words,
-        n-grams; speaker time in seconds); `best_of`, the systems of which this is the best on this
-        evaluation set, and `best_of_optimism`, by how much that makes the value too good at most,
-        in the unit of the measure; and what a measure says beside its value: NAME at the point,
-        NAME_mean over replicates.
+        Counts behind the value, by name:
+
+        - `targets`, `nontargets`, or `class NAME`: trials of each class. If any of several
+          annotators may be right: trials that accept the class.
+        - `annotators_per_trial`, `several_accepted`, `several_labels`: mean number of annotators,
+          and trials with several right or several given labels.
+        - `misses`, `false_alarms`, or `errors`, `abstentions`: wrong decisions (for a method: means
+          over runs).
+        - `impossible`: trials whose true class has probability 0.
+        - `runs`, `lowest_run`, `highest_run`: runs of a method and their range.
+        - `best_of`, `best_of_optimism`: systems scored so far on this evaluation set, of which this
+          is the best, and the largest bias of the value that this choice explains.
+        - Sums that a measure of items divides: words, n-grams, seconds of speaker time.
+        - Further results of a measure: `NAME` for the value, `NAME_mean` over replicates.
     rates : tuple of Kind
-        The rates that the figure is made of, where it is made of some.
+        Error rates that the value is computed from; empty for other measures.
     threshold : float or None
-        The decision threshold, where there is one: natural-log likelihood ratio, or raw score.
+        Decision threshold: a natural-log likelihood ratio or a raw score. None without decisions.
     n_replicates, n_undefined : int
-        Replicates drawn, and those in which the measure is undefined (left out of the interval).
+        Number of replicates, and of those in which the measure is undefined. The interval excludes
+        the latter.
     reason : str or None
-        Reason for a value or an end of the interval that is None, or for an unknown naive baseline.
+        Reason why a value, an end of the interval or the naive baseline is None.
     flags : tuple of str
         Warnings:
 
         - `trials_as_units`: no unit was named, so each trial is resampled on its own; dependent
           trials make the interval too narrow;
-        - `items_as_units`: the same for utterances or sentences;
+        - `items_as_units`: no unit was named, so each utterance or sentence is resampled alone;
         - `crossed`: several factors or sides; the interval is conservative;
         - `few_units`: fewer than 20 units (percentile and bca intervals), or fewer than a measure
-          needs (auto); the interval covers too little;
+          needs (auto); the interval is too narrow;
         - `few_effective_units`: a few units determine most of the value;
         - `clustered_errors`: fewer than 20 effective units with several trials each;
-        - `rare_losses`: a mean of losses over at most 50 trials of a class, which are resampled
-          singly;
-        - `in_order`: units in order of time, which may be correlated over more steps than the data
-          show;
-        - `few_runs`: a method has fewer than 20 runs: as far as they vary, too little is covered;
+        - `rare_losses`: the value is a mean of losses over at most 50 trials of a class, each its
+          own unit, so rare large losses may be missing from the data;
+        - `in_order`: units in order of time may be correlated more than the interval assumes;
+        - `few_runs`: a method has fewer than 20 runs; the interval is too narrow if runs vary;
         - `few_errors`: fewer than 10 errors of a kind that the measure counts;
-        - `no_spread`: the interval has no width, though the value is not just the naive one;
-        - `combined`: few units carry the difference (`counts["carrying"]`): the intervals of both
-          systems are combined and hold 0, though the paired percentiles
-          (`counts["paired_lower"]`, `counts["paired_upper"]`) do not;
+        - `no_spread`: the interval has no width, although the value is not the naive baseline;
+        - `combined`: few units (`counts["carrying"]`) determine the difference, so its interval
+          combines those of both systems. It contains 0; the paired percentile interval
+          (`counts["paired_lower"]`, `counts["paired_upper"]`) does not;
         - `undefined_replicates`: the measure is undefined in some replicates;
-        - `uncorrected`: machine labels alone (AB/BA): right if calibrated in each cell;
-        - `other_side`: machine labels put a ratio on the other side of 1 than human labels do, and
-          one of the intervals leaves out 1;
-        - `label_mix`: the label mix of the arms differs, unlike the pooled estimate assumes;
+        - `uncorrected`: the value uses machine labels alone (AB/BA); it is right only if these are
+          calibrated in each cell;
+        - `other_side`: a ratio is above 1 by machine labels and below 1 by human labels, or the
+          reverse, and one of the two intervals excludes 1;
+        - `label_mix`: the arms have different shares of labels; the pooled estimate assumes equal;
         - `small_cells`: fewer than 5 items of the label in a cell; delta-method interval;
         - `broken_replicates`: more than 1 % of the replicates are undefined or infinite;
           delta-method interval;
         - `few_labels`: fewer than 100 human labels in a cell; the corrected interval is widened;
-        - `clipped`: a corrected total lay outside its cell and was clipped;
-        - `not_llrs`: nothing says that the scores are log-likelihood ratios, as Cnxe takes them;
-        - `nothing_below`: nothing was submitted below the decision threshold;
+        - `clipped`: a corrected total was outside the range of its cell and was clipped;
+        - `not_llrs`: Cnxe needs log-likelihood ratios, and the file does not declare its scores so;
+        - `nothing_below`: no detection was submitted below the decision threshold;
         - `floor_costs`: unsubmitted trials cost more than the prior alone;
-        - `floors_differ`: the lowest submitted scores of queries lie far apart;
-        - `vanished`: in some replicates queries have no targets left;
-        - `uninformative`: the best affine map of the scores does not rise with them;
-        - `separated`: no target scores below a nontarget;
-        - `outside`: the value lies outside its own interval;
+        - `floors_differ`: the lowest submitted scores of the queries differ much;
+        - `vanished`: in some replicates a query has no targets;
+        - `uninformative`: the best affine map decreases with the score;
+        - `separated`: all targets have higher scores than all nontargets;
+        - `outside`: the value is outside its own interval;
         - `threshold_chosen`: the threshold was chosen on these data;
-        - `best_of_many`: the best of `counts["best_of"]` systems that were scored one after another
-          on this evaluation set, as the ledger says;
-        - `alone`: the interval of a difference excludes 0, but the difference does not hold among
-          all `counts["compared"]` comparisons of its measure in the run.
+        - `best_of_many`: by the ledger, the best of `counts["best_of"]` systems that were scored
+          on this evaluation set;
+        - `alone`: the interval of a difference excludes 0, but not after a correction for all
+          `counts["compared"]` comparisons of its measure in the run.
     signature : str
-        How the figure was computed: measure, parameters, choices while reading and scoring,
+        Description of the computation: measure, parameters, choices while reading and scoring,
         resampling, method, level and version, separated by bars.
     """
 
@@ -190,8 +197,8 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def often_undefined(self) -> bool:
-        """Whether more than 5 % of the replicates are undefined: the interval speaks of the others
-        only, and decides neither a gate nor a comparison with a system or the naive baseline.
+        """Whether more than 5 % of the replicates are undefined. Then the interval decides neither
+        a gate nor a comparison with a system or the naive baseline.
         """
         return self.n_undefined > MOST_UNDEFINED * self.n_replicates
 
@@ -202,7 +209,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def scale(self) -> Scale:
-        """How readers see the figures: shares in percent, differences in points."""
+        """Scale on which readers see the values: percent, percentage points, or plain numbers."""
         return "" if self.kind == "ratio" else scale_of(self.shown_in, self.kind == "difference")
 
     @property
@@ -212,7 +219,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def apart(self) -> float | None:
-        """The value of no difference; figures have the digits that tell an end from it."""
+        """Value of no difference: 0 for a difference, 1 for a ratio, None for a value."""
         return {"difference": 0.0, "ratio": 1.0}.get(self.kind)
 
     def __str__(self) -> str:
@@ -225,33 +232,30 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return f"<{type(self).__name__} {of}: {self}>" if of else f"<{type(self).__name__} {self}>"
 
     def to_dict(self) -> dict[str, Any]:
-        """The row as JSON-ready builtins: without defaults, but with `kind` and undefined figures
-        (null).
-        """
+        """Row as a dictionary for JSON, without default values. An undefined value is None."""
         row = {"kind": self.kind, **msgspec.to_builtins(self)}
         return {key: row[key] for key in self.__struct_fields__ if key in row}
 
 
 class Estimate(Row, frozen=True, kw_only=True, eq=False):
-    """A row with the replicates that it came from; equal to itself only, unlike its `row()`.
-
-    Has every attribute of `Row`, and:
+    """Row together with its bootstrap replicates. It has all attributes of `Row` and those below.
 
     Attributes
     ----------
     point : float
-        The value in full (NaN when undefined, infinite when infinite).
+        Value as a number: NaN if undefined, inf if infinite.
     replicates : ndarray of float64, shape (n_replicates,)
-        Value in each replicate, in their order; NaN where undefined.
+        Value in each replicate; NaN if undefined.
     left_out : tuple of LeftOut
-        The value without single units of each resampled factor (not for percentile intervals).
+        Values of the jackknife for each resampled factor; empty for percentile intervals.
     support : object, optional
-        The rates in the value, with their numbers of trials and errors (`intervals.auto.Support`).
-    counted, resampling : str
-        Hash of the counts of the measure: equal hashes belong to the same system. How the
-        replicates were drawn: only equal ones can be paired.
+        Error rates in the value with their trials and errors (`intervals.auto.Support`).
+    counted : str
+        Hash of the counts behind the value. Equal hashes mean equal counts.
     icc : float
-        Correlation of the trials of a unit that `auto` assumes where the data do not show it.
+        Correlation between trials of a unit that `auto` assumes if the data cannot show it.
+    resampling : str
+        Description of the resampling. Only estimates with equal descriptions can be paired.
     """
 
     point: float
@@ -263,34 +267,42 @@ class Estimate(Row, frozen=True, kw_only=True, eq=False):
     resampling: str = ""
 
     def row(self) -> Row:
-        """The part that is stored and printed: a `Row`."""
+        """Row without the replicates."""
         return Row(**{name: getattr(self, name) for name in Row.__struct_fields__})
 
     def to_dict(self) -> dict[str, Any]:
-        """As `Row.to_dict`: the replicates are not stored."""
+        """Row as a dictionary for JSON, without the replicates (see `Row.to_dict`)."""
         return self.row().to_dict()
 
     @property
     def half_width(self) -> float:
-        """(upper - lower) / 2, in the unit of the measure; NaN when an end is missing."""
+        """Half the width of the interval, in the unit of the measure; NaN without an interval."""
         if self.lower is None or self.upper is None:
             return float("nan")
         return (self.upper - self.lower) / 2
 
     def units_for(self, half_width: float | None = None) -> float:
-        """About how many units give a wanted half-width: 1.2 n (h / w)^2, rounded up; NaN without
-        interval.
+        """Number of units for a smaller half-width w: 1.2 n (h / w)^2, rounded up.
 
-        n units give the half-width h now; the width of an interval shrinks with the square root of
-        the number of units. A fifth more is planned, as widths vary: about 87 % of such plans reach
-        w, without it 57 %. A width that n units reach already needs no more than n. With crossed
-        factors n is the smallest number of units. By default, w (in the unit of the measure) is
-        half of the present half-width, which needs 4.8 n units.
+        n is the present number of units and h the present half-width. The width is proportional to
+        1 / sqrt(n). The factor 1.2 allows for varying widths: with it about 87 % of plans reach w,
+        without it 57 %. If h is at most w, the result is at most n. With several crossed factors, n
+        is the smallest number of units.
+
+        Parameters
+        ----------
+        half_width : float, optional
+            Half-width w, in the unit of the measure. Default: h / 2, which needs 4.8 n units.
+
+        Returns
+        -------
+        float
+            Number of units; NaN without an interval.
 
         Raises
         ------
         UsageError
-            When the half-width is not above 0, or is in percent where the measure is a share.
+            If w is not above 0, or is given in percent although the measure is a share.
         """
         wanted = self.half_width / 2 if half_width is None else half_width
         if wanted <= 0 or (half_width is not None and not math.isfinite(half_width)):
@@ -320,8 +332,14 @@ def label_of(measure: str, parameters: dict[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two systems on the same trials with the same weights: the estimates of both, and system minus
-    baseline and system over baseline, with paired intervals.
+    """Comparison of a system with a baseline on the same trials.
+
+    Attributes
+    ----------
+    system, baseline : Estimate
+        Values of both systems.
+    difference, ratio : Estimate
+        System minus baseline, and system over baseline, with paired intervals.
     """
 
     system: Estimate

@@ -34,11 +34,11 @@ class Near:
 
 @dataclass(frozen=True, eq=False)
 class Sweep:
-    """A ranking under a block of weights: Pmiss and Pfa at every threshold, in every replicate.
+    """Miss and false-alarm rates of a ranking at every threshold, in every replicate.
 
     Pmiss(t) = weight of targets with score < t / weight of targets, Pfa(t) = weight of nontargets
-    with score >= t / weight of nontargets (Rodriguez-Fuentes & Penagarikano 2013, Eq. 1 and 3).
-    If a class is empty (has no weight in a replicate), its rate is undefined.
+    with score >= t / weight of nontargets (Rodriguez-Fuentes & Penagarikano 2013, Eq. 1 and 3). A
+    rate is undefined (NaN) in replicates in which its class has no weight.
 
     Examples
     --------
@@ -91,20 +91,19 @@ class Sweep:
         return self._edges[1][:, 0]
 
     def minimum(self, miss_cost: npt.ArrayLike, fa_cost: npt.ArrayLike) -> Floats:
-        """Least miss_cost * Pmiss(t) + fa_cost * Pfa(t) over all thresholds t; float64
-        (replicates,), NaN where a class is empty. Costs are Cm P and Cf (1-P), say, of shape () or
-        (replicates,).
+        """Minimum of miss_cost * Pmiss(t) + fa_cost * Pfa(t) over all thresholds t; float64
+        (replicates,), NaN without targets or nontargets. The costs include the priors (Cm P and
+        Cf (1 - P)) and are numbers or arrays of shape (replicates,).
         """
         return self.minimum_at(miss_cost, fa_cost)[0]
 
     def minimum_at(
         self, miss_cost: npt.ArrayLike, fa_cost: npt.ArrayLike, ties: bool = False
     ) -> tuple[Floats, Floats]:
-        """`minimum` and its threshold on the scale of the scores, both float64 (replicates,).
+        """Minimum as in `minimum`, and its threshold; both float64 (replicates,).
 
-        The threshold is infinite where rejecting everything is best, without meaning where the cost
-        is NaN. With `ties` it is the lowest of those with the least cost (slower), not just one of
-        them.
+        The threshold is infinite if it is best to reject all trials, and meaningless if the minimum
+        is NaN. With `ties`, it is the lowest threshold with the minimum (slower); otherwise any.
         """
         from truecost.kernels.sweeps import lowest_costs
 
@@ -119,7 +118,7 @@ class Sweep:
         return costs, self.thresholds(positions)
 
     def thresholds(self, positions: npt.NDArray[np.int64]) -> Floats:
-        """The score at each place in the ranking; infinity, which rejects all, behind the last."""
+        """Score at each position of the ranking; infinity (reject all trials) after the last."""
         trials = len(self.ranking.scores)
         if trials == 0:
             return np.full(positions.shape, np.inf)
@@ -127,13 +126,13 @@ class Sweep:
         return np.where(positions < trials, scores, np.inf).astype(np.float64)
 
     def eer(self, kind: str = "rocch") -> Floats:
-        """Equal error rate by one of its definitions (see the measure `eer`); float64
-        (replicates,), NaN where a class is empty.
+        """Equal error rate; float64 (replicates,), NaN without targets or nontargets. `kind` is the
+        definition, as in the measure `eer`.
 
         Raises
         ------
         UsageError
-            When there is no such definition.
+            If the definition does not exist.
         """
         return self.ranking.once(("eer", kind), self.block, lambda: self._eer(kind))
 
@@ -153,8 +152,8 @@ class Sweep:
         return eer_of(around, kind)
 
     def auc(self) -> Floats:
-        """Probability that a target outscores a nontarget, ties counted half: float64 (replicates,)
-        in [0, 1]; NaN where a class is empty.
+        """Probability that a target has a higher score than a nontarget; an equal score counts
+        half. Float64 (replicates,) in [0, 1]; NaN without targets or nontargets.
         """
         return self.ranking.once(("auc",), self.block, self._auc)
 
@@ -186,26 +185,26 @@ class Sweep:
 
     @property
     def whole(self) -> bool:
-        """Whether all trials weigh whole numbers in all replicates."""
+        """Whether the weights of all trials are whole numbers in all replicates."""
         return self.block.whole and not len(self.ranking.extra)
 
     def miss_at(self, fa_rates: npt.ArrayLike) -> tuple[Floats, Floats]:
-        """Least Pmiss with Pfa within each given rate, and its threshold; both float64 (replicates,
-        rates).
+        """Lowest Pmiss for which Pfa is at most each rate, and its threshold; both float64
+        (replicates, rates).
 
-        Pmiss is NaN where a class is empty, and the threshold without meaning; it is infinite where
-        only rejecting everything is within the rate.
+        Without targets or nontargets, Pmiss is NaN and the threshold meaningless. The threshold is
+        infinite if the rate requires to reject all trials.
         """
         from truecost.kernels.sweeps import misses_at
 
         return self._rates(misses_at, fa_rates)
 
     def fa_at(self, miss_rates: npt.ArrayLike) -> tuple[Floats, Floats]:
-        """Least Pfa with Pmiss within each given rate, and its threshold; both float64 (replicates,
-        rates).
+        """Lowest Pfa for which Pmiss is at most each rate, and its threshold; both float64
+        (replicates, rates).
 
-        Pfa is NaN where a class is empty, and the threshold without meaning; it is infinite where
-        everything is rejected.
+        Without targets or nontargets, Pfa is NaN and the threshold meaningless. The threshold is
+        infinite if the rate allows to reject all trials.
         """
         from truecost.kernels.sweeps import false_alarms_at
 
@@ -226,11 +225,11 @@ class Sweep:
         return out, self.thresholds(positions)
 
     def pav_entropy(self, priors: npt.ArrayLike) -> Floats:
-        """Cross entropy in bits at the prior of a target after each replicate's best monotone
-        calibration; float64 (replicates,), NaN where a class is empty.
+        """Cross entropy after the best monotone calibration of each replicate, in bits, for given
+        priors of a target; float64 (replicates,), NaN without targets or nontargets.
 
-        Pool adjacent violators turns the scores into posteriors; equal scores get equal posteriors
-        (Brümmer and du Preez 2006).
+        The calibration is by pooled adjacent violators: equal scores get equal posteriors (Brümmer
+        and du Preez 2006).
         """
         at = np.empty(self.block.count)  # filled: a broadcast may be read-only: compiled anew
         at[:] = priors
@@ -258,10 +257,10 @@ class Sweep:
         return out
 
     def median(self) -> tuple[Floats, Floats]:
-        """Weighted median of the scores and the sum over trials of weight times distance to it.
+        """Weighted median of the scores, and the weighted sum of distances to it.
 
-        Where any value between two scores is a median, their midpoint is taken. Both float64
-        (replicates,), NaN where no trial has weight.
+        If all values between two scores are medians, the result is their midpoint. Both are float64
+        (replicates,), NaN without weight.
         """
         from truecost.kernels.scans import weighted_medians
 
@@ -277,19 +276,18 @@ class Sweep:
         return medians, deviations
 
     def curve(self) -> tuple[Floats, Floats, Floats]:
-        """Thresholds, ascending, and Pmiss and Pfa of the first replicate where its curve turns.
+        """Corners of the ROC or DET curve of the first replicate: thresholds (ascending), Pmiss,
+        Pfa.
 
-        A threshold between two steps along the same axis lies on the straight line between its
-        neighbours and is left out; the line through the points is the whole ROC or DET curve. The
-        first threshold accepts and the last rejects everything; a rate is NaN when that class is
-        empty.
+        Points on a straight line between their neighbours are omitted. The first threshold accepts
+        all trials, the last one rejects all. A rate is NaN if its class is empty.
         """
         thresholds, miss, fa = map(np.concatenate, zip(*self.curve_parts(), strict=True))
         return thresholds, miss, fa
 
     def curve_parts(self, trials: int = 1 << 22) -> Iterator[tuple[Floats, Floats, Floats]]:
-        """`curve` piece by piece, so that large data need little memory; each piece has at least
-        as many trials, and its first threshold may lie on a straight line.
+        """Parts of `curve`, for large data: each has at least `trials` trials, and its first point
+        may be on a straight line between its neighbours.
         """
         from truecost.kernels.scans import corners
 
@@ -316,11 +314,11 @@ class Sweep:
             yield self.thresholds(positions[found] + part.start), *rates
 
     def pools(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], Floats, Floats]:
-        """The best monotone map of the scores to posteriors, of the first replicate, by pool
-        adjacent violators; equal scores get equal posteriors.
+        """Best monotone calibration of the first replicate, by pooled adjacent violators.
 
-        For each pool, ascending: its first trial, the place after its last one, and the weight of
-        targets and of nontargets. Barlow and others (1972); Brümmer and du Preez (2006).
+        For each pool of trials with equal posterior, ascending: its first position, the position
+        after its last trial, and the weights of targets and of nontargets (Barlow and others 1972;
+        Brümmer and du Preez 2006).
         """
         from truecost.kernels.scans import pools
 
@@ -332,11 +330,11 @@ class Sweep:
         return starts[:found], stops[:found], targets[:found], nontargets[:found]
 
     def near(self, distance: Callable[[Floats, Floats], Floats], most: float) -> "Near":
-        """The thresholds of the first replicate at which a distance is small, ascending.
+        """Thresholds of the first replicate at which a distance is small, ascending.
 
-        `distance` is signed, of Pmiss and Pfa; it rises with Pmiss and falls with Pfa. Thresholds
-        farther away than `most` are omitted, except for the nearest ones on both sides of 0. Only
-        the buckets that can hold such a threshold are looked at.
+        `distance` is a signed function of Pmiss and Pfa that increases with Pmiss and decreases
+        with Pfa. Thresholds with a distance above `most` are omitted, except the nearest below and
+        above 0. Only buckets that can contain such a threshold are searched.
         """
         ranking, (miss, fa) = self.ranking, self._edges
         whole = self.targets[0], self.nontargets[0]
@@ -361,13 +359,13 @@ class Sweep:
             return Near(at + span.start, missed / whole[0], (fa[0, first] - rejected) / whole[1])
 
     def nearest(self) -> int:
-        """Place of the threshold where Pmiss and Pfa of the first replicate are nearest."""
+        """Position of the threshold at which Pmiss and Pfa of the first replicate differ least."""
         near = self.near(np.subtract, 0.0)
         return int(near.positions[np.argmin(np.abs(near.miss - near.fa))])
 
     def rates_at(self, thresholds: npt.ArrayLike) -> tuple[Floats, Floats]:
-        """Pmiss and Pfa when what scores at least each threshold is accepted; both float64
-        (replicates, thresholds), NaN when that class is empty.
+        """Pmiss and Pfa if trials with scores of at least each threshold are accepted; both float64
+        (replicates, thresholds), NaN if the class is empty.
         """
         from truecost.kernels.sweeps import rates_at
 
@@ -384,8 +382,8 @@ class Sweep:
         return out[..., 0], out[..., 1]
 
     def trial_weights(self) -> Floats:
-        """Weight of every trial, float64 (replicates, trials) in ascending order of score: the way
-        out for measures that no method here serves; memory grows with the block.
+        """Weight of each trial in each replicate, float64 (replicates, trials), in ascending order
+        of score. For measures that no other method supports: the memory grows with the block.
         """
         from truecost.kernels.scans import trial_weights
 

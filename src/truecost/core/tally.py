@@ -38,17 +38,17 @@ class Tally:
     slots : UnitIndex
         Units of each entry.
     cells : ndarray of int64, shape (entries,)
-        Flat index into the product of `axes`.
+        Cell of each entry, as a flat index into the product of `axes`.
     values : ndarray, shape (entries, statistics), int64 or float64
-        Sums of the entry.
+        Sums of each entry.
     axes : mapping of str to tuple of str
-        Labels of each cell axis, in order.
+        Labels of each axis of the cells, such as the classes.
     statistics : tuple of str
-        Names of the summed quantities.
+        Names of the sums.
     fixed : ndarray, shape (*cells, statistics)
-        Counts that belong to no unit, such as annotations before the start of a stream.
+        Sums that belong to no unit, such as annotations before the start of a stream.
     squares : ndarray of float64, shape (cells,), optional
-        Sum of the squared weights of the rows of each cell, where rows have weights.
+        Sum of the squared weights of the rows in each cell; only for rows with weights.
     """
 
     slots: UnitIndex
@@ -64,12 +64,12 @@ class Tally:
 
     @cached_property
     def digest(self) -> str:
-        """A short hash of the counts."""
+        """Hash of the sums."""
         return digest_of(self.slots.codes, self.cells, self.values, self.fixed)
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Lengths of the cell axes."""
+        """Length of each axis of the cells."""
         return tuple(len(labels) for labels in self.axes.values())
 
     @staticmethod
@@ -80,26 +80,26 @@ class Tally:
         weights: npt.ArrayLike | None = None,
         fixed: npt.ArrayLike | None = None,
     ) -> "Tally":
-        """Add up rows of records.
+        """Tally of a table: sums over its rows.
 
         Parameters
         ----------
         sides : sequence of (Factor, codes)
-            Unit code of each row, for each side.
+            Factor, and code of the unit of each row; one pair for each side.
         statistics : mapping of str to array_like, shape (rows,)
-            Numbers to add; integers stay integers.
+            Numbers to sum. Integers stay integers.
         axes : mapping of str to (labels, codes), optional
-            Cell axes: the labels and the code of each row.
+            Axes of the cells: the labels, and the code of the label of each row.
         weights : array_like, shape (rows,), optional
-            Weight of each row (inverse inclusion probability, share of a soft label); makes every
-            sum float64.
+            Weight of each row, such as an inverse inclusion probability or the share of a soft
+            label. With weights, every sum is float64.
         fixed : array_like, shape (*cells, statistics), optional
-            Counts that belong to no unit.
+            Sums that belong to no unit.
 
         Raises
         ------
         InputError
-            When a column has not one entry for each row, or a code names no unit or label.
+            If a column has not one entry for each row, or a code has no unit or label.
 
         Examples
         --------
@@ -155,7 +155,7 @@ class Tally:
     def constant(
         values: npt.ArrayLike, names: Sequence[str], axes: Mapping[str, tuple[str, ...]]
     ) -> "Tally":
-        """Sums that no resampling changes, of shape (*cells, statistics)."""
+        """Tally of sums that belong to no unit, so that no resampling changes them."""
         found = np.asarray(values)
         none, empty = (
             UnitIndex((), np.zeros((0, 1), np.int32)),
@@ -209,7 +209,7 @@ class Tally:
 
     @cached_property
     def stood(self) -> npt.NDArray[np.float64]:
-        """Weight of each entry if each unit has weight one; a label can stand for several units."""
+        """Number of units of each entry; a label can represent several units."""
         ones = Weights.ones({factor.name: factor for factor in self.slots.factors}).block()
         of_slots = self.slots.columns(ones)[:, 0].astype(np.float64)
         return np.asarray(of_slots[self.slots.codes].prod(axis=1))
@@ -276,10 +276,10 @@ class Tally:
         return np.concatenate([*columns, [outside]]).astype(np.int64)
 
     def sums(self, block: Block) -> dict[str, Array]:
-        """Sums under a `Block` of weights: over entries e of weight_e value_e, plus what is fixed.
+        """Weighted sums of each statistic, shape (replicates, cells...).
 
-        By statistic, shape (replicates, cells...); int64 when all values are whole, float64
-        otherwise.
+        Each sum is the total of weight times value over the entries, plus the fixed sums. The type
+        is int64 if all values are whole, otherwise float64.
         """
         size = int(np.prod(self.shape, dtype=np.int64))
         out = np.zeros((size, len(self.statistics), block.count))

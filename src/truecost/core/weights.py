@@ -31,26 +31,34 @@ _BLOCK_BYTES = 1 << 26  # weights held at once by one thread
 
 @dataclass(frozen=True)
 class Plan:
-    """How replicates are made; UsageError when a number is out of range or a scheme is not known.
+    """Plan of the resampling.
 
     Parameters
     ----------
     replicates : int
         Number of bootstrap replicates.
     seed : int
-        The one seed of a study.
+        Random seed.
     scheme : {"multinomial", "poisson", "blocks"}
-        How factors are resampled: as many draws with replacement from each stratum as it has
-        units; independent Poisson(1) weights; moving blocks of successive units within each
-        stratum (a unit weighs the number of drawn blocks that cover it, so the ends of a stratum
-        weigh less than its middle, as in Künsch 1989).
+        Resampling scheme of the factors.
+
+        - `multinomial`: from each stratum with n units, n units are drawn with replacement.
+        - `poisson`: the weight of each unit is an independent Poisson(1) number.
+        - `blocks`: moving blocks of successive units within each stratum. The weight of a unit is
+          the number of drawn blocks that contain it, so units near the ends have less weight
+          (Künsch 1989).
     schemes : mapping of str to scheme
-        Exceptions by factor.
+        Schemes of single factors, by name.
     block_length : int, optional
-        Length of moving blocks; the cube root of a stratum's number of units, rounded up, when
-        left out.
+        Length of moving blocks, in units. Default: the cube root of the number of units of the
+        stratum, rounded up.
     hold : tuple of str
-        Factors that are not resampled: their units always weigh one.
+        Names of factors that are not resampled: the weight of their units is always 1.
+
+    Raises
+    ------
+    UsageError
+        If a number is out of range or a scheme does not exist.
 
     Examples
     --------
@@ -88,9 +96,13 @@ class Plan:
             raise UsageError(f"block length is {self.block_length}: at least 1 is needed")
 
     def weights(self, factors: Mapping[str, Factor]) -> "Weights":
-        """The bootstrap weights of this plan for factors by name, as `Evidence.factors` gives them;
-        nothing is drawn before a block is asked for. UsageError if the plan names a factor that the
-        data do not have.
+        """Bootstrap weights of the given factors (`Evidence.factors`). The weights of a block are
+        drawn when the block is used.
+
+        Raises
+        ------
+        UsageError
+            If the plan names a factor that the data do not have.
         """
         unknown = [name for name in (*self.schemes, *self.hold) if name not in factors]
         if unknown:
@@ -102,12 +114,12 @@ class Plan:
         return Weights(dict(factors), self.replicates, self)
 
     def scheme_of(self, factor: str) -> Scheme:
-        """The way in which a factor of this name is resampled, if it is not held fixed."""
+        """Resampling scheme of a factor that is not held fixed."""
         return self.schemes.get(factor, self.scheme)
 
     def describe(self, factors: Mapping[str, Factor]) -> str:
-        """The resampling of these factors in a few words, for signatures: scheme of each, block
-        length, replicates and seed.
+        """Text for signatures: resampling scheme of each factor, block length, number of replicates
+        and seed.
         """
         words = [
             f"{name}:{'held' if name in self.hold else self.scheme_of(name)}"
@@ -145,16 +157,17 @@ class Without:
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Some replicates: for each factor a (replicates x units) matrix of counts, `block[name]`.
+    """Weights of some replicates. `block[name]` is the array of a factor.
 
     Attributes
     ----------
     rows : mapping of str to ndarray of uint16 or uint32, shape (replicates, units)
-        How often each unit of a factor is in each replicate; uint32 when the factor has sizes.
+        Number of times that each unit of a factor occurs in each replicate; uint32 for a factor
+        with sizes.
     count : int
         Number of replicates.
     without : Without, optional
-        The units that each replicate of a jackknife leaves out, and the weights of the others.
+        For a jackknife: units that each replicate leaves out, and the weights of the others.
     """
 
     rows: Mapping[str, Rows]
@@ -177,11 +190,11 @@ class Block:
         return not scaled and all(row.dtype.kind == "u" for row in self.rows.values())
 
     def columns(self, factors: tuple[str, ...]) -> Columns:
-        """The weights of the joined factors and a last slot of ones, transposed: (slots,
-        replicates).
+        """Weights of several factors in one array of shape (units + 1, replicates). The last row is
+        1.
 
-        float32, or float64 when a factor has sizes, so that the counts stay exact; kept, so do not
-        change it.
+        The type is float32, or float64 for factors with sizes, so that counts stay exact. The array
+        is kept: do not change it.
         """
         from truecost.kernels import FEW
         from truecost.kernels.sums import transpose_block
@@ -204,21 +217,22 @@ class Block:
 
 @dataclass(frozen=True, eq=False)
 class Weights:
-    """Lazy weights: `block(start, stop)` makes the replicates of a range, in any order.
+    """Weights of the units in each replicate, computed block by block, in any order.
 
-    Made by `Plan.weights` (bootstrap), `Weights.ones` (the point estimate) and `Weights.leave_out`
-    (the jackknife).
+    They come from `Plan.weights` (bootstrap), `Weights.ones` (point estimate) or
+    `Weights.leave_out` (jackknife).
 
     Attributes
     ----------
     factors : mapping of str to Factor
-        By name.
+        Factors by name.
     count : int
         Number of replicates.
     plan : Plan, optional
-        How units are drawn (bootstrap); every unit weighs one when there is none.
+        Plan of a bootstrap. None: all units have weight 1, except those that are left out.
     groups, left : Groups and str
-        Of the units of the factor `left` (jackknife): replicate g leaves out group g.
+        For a jackknife: groups of units, and the name of their factor. Replicate g leaves out
+        group g.
 
     Examples
     --------
@@ -238,9 +252,8 @@ class Weights:
 
     @staticmethod
     def ones(factors: Mapping[str, Factor]) -> "Weights":
-        """One replicate in which every unit of these factors weighs one: the point estimate.
-
-        A label of a factor with sizes represents several units, and its weight is its size.
+        """One replicate in which each unit has weight 1, for the point estimate. The weight of a
+        label of a factor with sizes is the number of its units.
         """
         return Weights(dict(factors), 1)
 
@@ -248,19 +261,27 @@ class Weights:
     def leave_out(
         factor: Factor, groups: Groups | None = None, factors: Mapping[str, Factor] | None = None
     ) -> "Weights":
-        """The jackknife of one factor: each replicate leaves out one group of units, by default as
-        `Groups.deal` deals them; other `factors` of the evidence weigh one.
+        """Jackknife of one factor: each replicate leaves out one group of units.
 
-        If the factor has strata, the rest of the stratum of the omitted units has weight n / (n -
-        r) for r of its n units, so that it keeps its share of the whole.
+        If the factor has strata, the other units of a stratum with n units, of which r are left
+        out, get the weight n / (n - r), so that the stratum keeps its share.
+
+        Parameters
+        ----------
+        factor : Factor
+            Factor whose units are left out.
+        groups : Groups, optional
+            Groups of units. Default: `Groups.deal`.
+        factors : mapping of str to Factor, optional
+            Other factors of the evidence; their units have weight 1.
         """
         groups = Groups.deal(factor) if groups is None else groups
         known = dict(factors or {factor.name: factor})
         return Weights(known, groups.count, groups=groups, left=factor.name)
 
     def blocks(self, cells: int = 0) -> Iterator[tuple[int, int]]:
-        """Ranges (start, stop) of replicates, in order, that keep the weights of a block within
-        some 64 MB: 8 to 256 replicates each, but for the last.
+        """Ranges (start, stop) of replicates, in order. The weights of a block take about 64 MB at
+        most: a block has 8 to 256 replicates, the last one may have fewer.
         """
         # Weights of a factor with sizes are twice as wide.
         slots = 1 + sum(len(f) * (1 if f.sizes is None else 2) for f in self.factors.values())
@@ -269,13 +290,13 @@ class Weights:
             yield start, min(self.count, start + size)
 
     def block(self, start: int = 0, stop: int | None = None) -> Block:
-        """The replicates from `start` up to, not including, `stop` (all by default).
+        """Weights of the replicates from `start` to `stop` - 1. Default: all.
 
         Raises
         ------
         UsageError, InputError
-            When Poisson weights are asked for a factor with strata, or moving blocks of labels that
-            represent several units each; when a factor has not one stratum code for each unit.
+            If Poisson weights are asked for a factor with strata, or moving blocks for labels that
+            represent several units, or a factor has not one stratum code for each unit.
         """
         stop = self.count if stop is None else stop
         return Block(

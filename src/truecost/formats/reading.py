@@ -125,42 +125,40 @@ def read(
     empty: bool = False,
     metadata: bool = False,
 ) -> Table:
-    """Read a file, a folder, or standard input.
+    """Read a file, a folder, or standard input as a table.
 
     Parameters
     ----------
     path : str or Path
-        A file, gzipped or not, a folder of .npy files, a folder of RTTM, UEM, trn, STM or CTM
-        files that is read as one, or `-` for standard input.
+        Path of a file (gzip is recognised), of a folder of .npy files, or of a folder of RTTM, UEM,
+        trn, STM or CTM files, which is read as one file. `-` is standard input.
     input_format : str, optional
-        One of `truecost list formats`. When left out, the file's ending decides (.csv, .tsv,
-        .parquet, .ndjson, .jsonl, .npz, .npy); with any other ending, and for standard input, the
-        content does: a list of trials is of the layout that fits every line. A .tsv file with the
-        columns modelid and segmentid is of NIST's format.
+        Name of a format (`truecost list formats`). Default: the format of the extension (.csv,
+        .tsv, .parquet, .ndjson, .jsonl, .npz, .npy). For other extensions and standard input:
+        the format of the content; a list of trials has the layout that fits every line. A .tsv
+        file with the columns modelid and segmentid has the format of NIST.
     task : str or Formats, optional
-        Task whose formats are used. Default: trials. Endings of others are .trn, .stm, .ctm, .json
-        (SegLST), .rttm and .uem beside those of tables; `recognising.py` says how content decides.
-        Lists of detections are read faster, and in less memory, by `formats.searches`, event logs
-        by `formats.events`.
+        Task whose formats are used. Default: trials. Some tasks have more extensions (.trn, .stm,
+        .ctm, .json for SegLST, .rttm, .uem). `formats.searches` (detections) and `formats.events`
+        (event logs) read their files faster and with less memory.
     empty : bool
-        Accept a file without records, of an output in which nothing was found (Kaldi text, trn, CTM
-        and RTTM).
+        Whether a file without records is accepted, as the output of a system that found nothing
+        (Kaldi text, trn, CTM and RTTM).
     metadata : bool
-        Accept a list of two fields whose second column has no name yet.
+        Whether a list of two fields is accepted although its second column has no name.
 
     Returns
     -------
     Table
-        Named columns; nothing is decided yet about what they mean. `layout` says what the content
-        decided.
+        Table with named columns. `Table.layout` is the layout that the content determined.
 
     Raises
     ------
     UsageError
-        When the format is not known, or two layouts fit, or the ending is one of another task.
+        If the format does not exist, two layouts fit, or the extension belongs to another task.
     InputError
-        When there is no such file, or it is empty, damaged or malformed, or no layout fits; names
-        the line where it can.
+        If the file does not exist, is empty, damaged or malformed, or no layout fits. The message
+        names the line if possible.
     """
     if not isinstance(path, str | Path):
         raise UsageError(

@@ -162,17 +162,19 @@ ELSEWHERE = {  # names of measures in other tools
 
 
 def find(text: str, task: str = "") -> Measure:
-    """The measure that `NAME` or `NAME:PARAMETER` names.
+    """Find a measure by its name.
 
     Parameters
     ----------
+    text : str
+        `NAME` or `NAME:PARAMETER`.
     task : str
         Task of the measure, if several tasks have a measure of this name.
 
     Returns
     -------
     Measure
-        With its default parameter when none is given.
+        Measure with the given parameter. Default: the default parameter of the measure.
 
     Raises
     ------

@@ -200,8 +200,8 @@ class Lifelong(Rows):
 
     @property
     def item(self) -> str:
-        """Name of one scored item, in the singular: item, utterance, sentence or recording; test
-        time for a matrix, which has one score for each.
+        """Name of one scored item, in the singular: item, utterance, sentence, recording, or test
+        time (for a matrix with one score for each time).
         """
         alone = 1 < len(self) == len(self.test.times)
         return TIME if alone and self.kind.name == "scores" else self.kind.item

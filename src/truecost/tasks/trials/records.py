@@ -43,50 +43,50 @@ class Trials(Rows):
     name : str
         Name of the system.
     kind : str
-        Score type, a key of `SCORE_TYPES`.
+        Type of the scores, a key of `SCORE_TYPES`.
     scores : ndarray of float64, shape (N,) or (N, K)
-        For decisions the index of the decided class (K = abstain); for detection from
-        posteriors of any kind the log posterior odds of the target.
+        Scores. For decisions: the index of the decided class (K: abstain). For detection from
+        posteriors: the log posterior odds of the target.
     labels : ndarray, shape (N,)
         Index of the true class, or the true number.
     classes : tuple of str
-        Class names; (nontarget, target) for detection, empty for numbers.
+        Class names: (nontarget, target) for detection; empty for numbers.
     detection : bool
-        Whether class 1 is to be detected.
+        Whether the task is detection; class 1 is then the target.
     units : mapping of str to tuple of ndarray
-        For each factor the unit labels of each side; each trial its own unit when empty.
+        Labels of the units by factor, an array for each side. Empty: each trial is its own unit.
     ids : ndarray, shape (N,), optional
         Trial ids as text, or row numbers.
     strata, weights : ndarray, shape (N,), optional
-        Stratum of the unit of each trial, and its weight.
+        Stratum of the unit of each trial; weight of each trial.
     frame : polars.DataFrame
-        The other columns, for subsets.
+        Other columns, for subsets.
     signature : str
-        Choices that entered while loading.
+        Choices made while loading.
     problems : tuple of str
         Warnings for the reader.
     origin : ndarray of int, shape (N,), optional
         Trial of each row, if soft labels or votes make several rows of one trial.
     annotation : Annotation, optional
-        Labels of several annotators. When any label that they gave is right
-        (`several_right`), `labels` is the one of most votes, the first of those that tie.
+        Labels of several annotators. If any of their labels counts as right (`several_right`),
+        `labels` contains the most frequent one, or the first of several most frequent ones.
     ascending : bool
         Whether the rows are in ascending order of score, as in memory maps of sorted segments.
     machine : Machine, optional
-        A machine's judgement of every trial, in addition to human judgements of some.
+        Labels by a machine for all trials, in addition to human labels of some.
     spoofing : Spoofing, optional
-        Which trials are spoofed, and how a speaker verification decides on them.
+        Spoofed trials, and the decisions of the speaker verification system on them.
     made : dict
-        Cached counts of the trials: units with their codes, the ranking.
+        Kept counts of the trials: units with their codes, the ranking.
     source : str
-        The file that they were read from, with its key; empty for arrays.
+        File of the trials, with its key; empty for arrays.
     took : mapping of str to float
         Recorded resources of the decisions: hours of `cpu`, `gpu` and `waiting`, GB-hours of
         `memory`.
     audio : Audio, optional
-        The hours of audio of the trials.
+        Hours of audio of the trials.
     rows : ndarray of int, shape (N,), optional
-        Their places among the trials that they were taken from.
+        For a subset: positions of its rows in the trials that it was taken from.
     """
 
     name: str
@@ -131,25 +131,27 @@ class Trials(Rows):
 
     @property
     def place(self) -> str:
-        """The beginning of messages about them alone: their file, or their name."""
+        """File of the trials, or else the name of the system, for messages."""
         return self.source or self.name
 
     @property
     def places(self) -> Array:
-        """The keys of trials: ids, or places, which the rows of one trial share."""
+        """Key of the trial of each row: its id, or else its number. Rows of a trial have equal
+        keys.
+        """
         places = np.arange(len(self.labels)) if self.origin is None else self.origin
         return places if self.ids is None else self.ids
 
     @property
     def summary(self) -> str:
-        """The content in a few words."""
+        """Short description of the content."""
         classes = ", ".join(self.classes) or "none"
         read = ", read in parts" if self.ascending else ""
         return f"{counted(len(self), 'trial')}{read}, type {self.kind}, classes {classes}"
 
     @property
     def several_right(self) -> bool:
-        """Whether several labels of a trial may be right, so that it has no one class."""
+        """Whether a trial can have several right labels, so that it has no single class."""
         return self.annotation is not None and self.annotation.rule == "any"
 
     @staticmethod
@@ -256,12 +258,12 @@ class Trials(Rows):
         return load(table, options, name)
 
     def take(self, rows: Array) -> "Trials":
-        """The trials at these rows.
+        """Trials of some rows.
 
         Parameters
         ----------
         rows : ndarray of int or bool
-            Indices, or a mask of shape (N,).
+            Indices of the rows, or a mask of shape (N,).
         """
 
         def part(array: Any) -> Any:
@@ -298,16 +300,16 @@ class Trials(Rows):
 
     @property
     def in_order(self) -> bool:
-        """Whether rows are in the order of a ranking, with ties in order of weight."""
+        """Whether the rows are in ascending order of score, and equal scores in order of weight."""
         return self.ascending and self.weights is None
 
     @property
     def taken_from(self) -> "Trials | None":
-        """The trials of which these are a subset, if they are still in memory."""
+        """Trials that this subset was taken from, if they are still in memory; else None."""
         return WHOLES[self]() if self in WHOLES else None
 
     def subset(self, expression: str) -> "list[tuple[str, Trials]]":
-        """The trials of each level of a column, or of a condition such as `snr < 10`.
+        """Trials of each value of a column, or of a condition such as `snr < 10`.
 
         Parameters
         ----------
@@ -317,19 +319,18 @@ class Trials(Rows):
         Returns
         -------
         list of (str, Trials)
-            Names such as "noise=babble", in order of the levels; the condition itself.
+            Name and trials of each subset, such as "noise=babble", in order of the values; for a
+            condition one pair with the condition as its name.
 
         Raises
         ------
-        UsageError
-            When it is neither, or a column with very many levels.
-        InputError
-            When a condition holds for no trial.
+        UsageError If the expression is neither a column nor a condition, or the column has too many
+        values. InputError If a condition is true for no trial.
         """
         return [(name, self.take(mask)) for name, mask in self.masks(expression)]
 
     def right(self) -> tuple[pl.DataFrame, ...]:
-        """Ids and labels, as a frame with rows in no particular order."""
+        """Ids and labels, as a frame without a defined order of rows."""
         columns = {"id": self._ids, "label": named_labels(self.labels, self.classes)}
         if self.annotation is not None or self.origin is not None:  # a trial has several labels
             weights = np.ones(len(self.labels)) if self.weights is None else self.weights
@@ -337,7 +338,7 @@ class Trials(Rows):
         return (pl.DataFrame(columns),)
 
     def outputs(self) -> tuple[pl.DataFrame, ...]:
-        """Ids with their scores, as a frame whose rows have no order."""
+        """Ids and scores, as a frame without a defined order of rows."""
         scores = self.scores.reshape(len(self.scores), -1).T
         return (pl.DataFrame({"id": self._ids, **{f"{k}": s for k, s in enumerate(scores)}}),)
 

@@ -156,7 +156,7 @@ def cost_against_threshold(curves: Sequence[CostCurve], *, title: str = "") -> P
     """Normalised detection cost against the threshold, with bands; the naive baseline costs 1.
 
     A filled dot marks the threshold in use, a hollow dot the threshold with the lowest cost. The
-    cost axis is logarithmic if a marked cost is more than about 2.2 times the naive baseline.
+    cost axis is logarithmic if a marked cost is more than 2.25 times the naive baseline.
 
     Parameters
     ----------
@@ -196,7 +196,7 @@ def cost_against_threshold(curves: Sequence[CostCurve], *, title: str = "") -> P
         ),
         y=Axis(
             label="cost (naive = 1)",
-            kind="log" if top > LINEAR else "linear",
+            kind="log" if bottom > 0 else "linear",
             domain=(bottom, top),
         ),
         marks=tuple(marks),
