@@ -7,8 +7,9 @@ import pytest
 from truecost.errors import InputError, UsageError
 from truecost.formats import Table
 from truecost.formats.table import refuse_repeated
-from truecost.study import columns
-from truecost.study.columns import Options, join, join_metadata
+from truecost.study import joining
+from truecost.study.columns import Options
+from truecost.study.joining import join, join_metadata
 from truecost.tasks.trials.loading import load
 
 
@@ -131,7 +132,7 @@ def test_tables_of_one_order_are_compared_and_not_joined(monkeypatch):
     key = table("key", id=ids, label=["target", "nontarget"] * 15, room=["a"] * 30)
     back = Table("scores", scores.frame.reverse())
     wanted = join(back, key, Options("llr")).frame
-    monkeypatch.setattr(columns, "_places", None)  # it would fail
+    monkeypatch.setattr(joining, "_places", None)  # it would fail
     assert join(scores, key, Options("llr")).frame.equals(wanted)
     other = Table("key", key.frame.with_columns(room=pl.lit("b")))
     with pytest.raises(InputError, match="'room' stands in both scores and key and differs in 30"):

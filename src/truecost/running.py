@@ -25,24 +25,25 @@ def score(
     masks: Masks | None = None,
     dims: Mapping[str, str] | None = None,
 ) -> list[Estimate]:
-    """Rows of one system: the whole, then each subset.
+    """Score one system: all data, then each subset.
 
     Parameters
     ----------
+    system : Trials, Items, Deployment, Search, Online or Lifelong
+        Record of the system.
     scoring : Scoring
-        Items (of transcripts, translations, recordings) take measures, plan, level, method, subsets
-        and jobs from it, and so do A/B deployments, with their estimators; costs, priors and
-        thresholds are for trials.
+        Measures, application and intervals. Costs, priors and thresholds have no effect on items of
+        transcripts, translations and recordings.
     masks : sequence of (str, ndarray of bool), optional
-        Name and rows of each subset; those of `scoring.subsets` when left out.
+        Name and rows of each subset. Default: the subsets of `scoring.subsets`.
     dims : mapping of str to str, optional
         Subject of the rows in addition to the system: a collection or an application.
 
     Returns
     -------
     list of Estimate
-        One for each measure, then one for each subset and measure; `dims` tells them apart. A
-        subset is decided as the whole is: the system does not change from subset to subset.
+        An estimate for each measure, then for each subset and measure (see `Row.dims`). Decisions
+        in a subset are those of the whole data: the system does not change between subsets.
 
     Examples
     --------
@@ -122,33 +123,32 @@ def compare_systems(
     *,
     paired: bool = False,
 ) -> tuple[list[list[Estimate]], list[list[Comparison]]]:
-    """Rows of each system, and of each later system against the first.
+    """Score systems, and compare each with the first.
 
     Parameters
     ----------
     systems : sequence of Trials, or of Items
-        At least two, scored on the same trials or items; the first is the baseline.
+        At least two systems, scored on the same trials or items. The first is the baseline.
     scoring : Scoring or sequence of Scoring
-        One for all, or one for each system where they are decided otherwise (thresholds, training
-        priors).
+        One for all systems, or one for each system if thresholds or training priors differ.
     dims : mapping of str to str, optional
         Subject of the rows in addition to the system: a collection or an application.
     paired : bool
-        The systems have their trials in one order already, as `pair` gives them.
+        Whether the systems already have the same order of trials, as from `pair`.
 
     Returns
     -------
     rows : list of list of Estimate
-        For each system what `score` gives.
+        Estimates of each system (see `score_system`).
     comparisons : list of list of Comparison
-        One comparison for each row of each later system, paired by replicate.
+        For each later system, a comparison for each of its estimates, paired by replicate.
 
     Raises
     ------
     UsageError
-        When there are fewer than two systems, one has no ids, or as `score` says.
+        If there are fewer than two systems, a system has no ids, or `score_system` raises it.
     InputError
-        When ids, labels or units do not agree, or as `score` says.
+        If ids, labels or units differ between the systems, or `score_system` raises it.
     """
     from truecost.core.comparison import compare
 

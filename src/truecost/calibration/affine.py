@@ -36,7 +36,9 @@ EQUAL = "all scores are equal: a calibration cannot be fitted"
 
 @dataclass(frozen=True)
 class Affine(Scaled):
-    """llr = scale * score + offset, in nats; `prior` is that of a target in the minimised loss.
+    """Affine calibrator: llr = scale * score + offset, in nats.
+
+    `prior` is the prior of a target in the minimised loss.
 
     Examples
     --------
@@ -58,33 +60,32 @@ class Affine(Scaled):
         weights: npt.ArrayLike | None = None,
         ridge: float = 0.0,
     ) -> "Affine":
-        """Scale a and offset b of least prior-weighted logistic loss.
+        """Fit scale a and offset b: the minimum of the prior-weighted logistic loss.
 
-        P/T sum over targets of ln(1 + exp(-(a s + b + logit P))) + (1-P)/N sum over nontargets of
-        ln(1 + exp(a s + b + logit P)), in nats, where T and N are the weights of the classes. The
-        minimum is found by Newton's method on standardised scores.
+        Loss: P/T sum over targets of ln(1 + exp(-(a s + b + logit P))) + (1-P)/N sum over
+        nontargets of ln(1 + exp(a s + b + logit P)), in nats; P is the prior of a target, T and N
+        are the weights of targets and nontargets. The minimum is found by Newton's method on
+        standardised scores.
 
         Parameters
         ----------
         scores : array_like, shape (N,)
-            Finite.
+            Finite scores.
         labels : array_like, shape (N,)
             1 for a target, 0 for a nontarget.
         prior : float, optional
-            P, between 0 and 1 (an application's effective prior); the share of the targets in the
-            data when left out.
+            Prior P, between 0 and 1. Default: the share of the targets in the data.
         weights : array_like, shape (N,), optional
-            Trial weights, at least 0.
+            Weights of the trials, at least 0. Default: 1.
         ridge : float
-            Adds ridge/2 (a sd)^2 to the loss, sd the standard deviation of the scores; at least 0.
+            Penalty, at least 0: ridge/2 (a sd)^2 is added to the loss; sd is the standard deviation
+            of the scores.
 
         Raises
         ------
-        InputError
-            When a class has no trials, the scores separate the classes (without a ridge) or are all
-            equal, or the arrays do not fit.
-        UsageError
-            When the prior or the ridge is out of range.
+        InputError If a class has no trials, all scores are equal or (without a ridge) separate the
+        classes, or the arrays have different lengths. UsageError If the prior or the ridge is out
+        of range.
         """
         data = sample(scores, labels, prior, weights)
         check(CalibrationTable(ridge=ridge))
@@ -103,7 +104,10 @@ class Affine(Scaled):
 
 @dataclass(frozen=True)
 class AffineClasses(Scaled):
-    """log p_k = scale * score_k + offset_k + ln P_k, normalised over the classes."""
+    """Affine calibrator of classes: log p_k = scale * score_k + offset_k + ln P_k, normalised.
+
+    The sum of the offsets is 0. `priors` are the P_k of the minimised loss.
+    """
 
     offsets: tuple[float, ...]  # one a class; they sum to 0
     priors: tuple[float, ...]  # P, in the loss that was minimised; the log-posteriors contain them
@@ -118,34 +122,32 @@ class AffineClasses(Scaled):
         weights: npt.ArrayLike | None = None,
         ridge: float = 0.0,
     ) -> "AffineClasses":
-        """Scale and offsets of least prior-weighted cross entropy (multinomial logistic).
+        """Fit scale and offsets: the minimum of the prior-weighted cross entropy (multinomial
+        logistic).
 
-        sum_k P_k mean over class k of -ln p_k, in nats. Newton's method, or L-BFGS for more than
-        128 classes.
+        Loss: sum over the classes k of P_k times the mean of -ln p_k over the trials of class k, in
+        nats. The minimum is found by Newton's method, or by L-BFGS for more than 128 classes.
 
         Parameters
         ----------
         scores : array_like, shape (N, K)
-            Finite log-scores; a constant added to a row changes nothing.
+            Finite log-scores. A constant added to a row has no effect.
         labels : array_like, shape (N,)
             Index of the class.
         priors : array_like, shape (K,), optional
-            P, each above 0; default: the shares in the data.
+            Priors P, each above 0. Default: the shares in the data.
         training : array_like, shape (K,), optional
-            Priors that the scores contain: of no effect, as the offsets take them up.
+            Priors that the scores contain; no effect, because the offsets absorb them.
         weights : array_like, shape (N,), optional
-            Trial weights, at least 0.
+            Weights of the trials, at least 0. Default: 1.
         ridge : float
-            Adds ridge/2 (scale sd)^2 to the loss, sd the standard deviation of the scores about
-            the means of their rows and columns; at least 0.
+            Penalty, at least 0: ridge/2 (scale sd)^2 is added to the loss; sd is the standard
+            deviation of the scores about the means of their rows and columns.
 
         Raises
         ------
-        InputError
-            When a class has no trials, the scores separate the classes (without a ridge), or the
-            arrays do not fit.
-        UsageError
-            When the priors or the ridge are out of range.
+        InputError If a class has no trials, the scores separate the classes (without a ridge), or
+        the arrays have different lengths. UsageError If the priors or the ridge are out of range.
 
         Examples
         --------
@@ -287,9 +289,9 @@ def _quasi_newton(evaluate: Loss, start: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class Temperature(Scaled):
-    """llr = scale * score, in nats: for scores that are 0 where targets and nontargets are even.
+    """Scale calibrator: llr = scale * score, in nats. The score 0 must be neutral (llr 0).
 
-    The `prior` is that of a target in the minimised loss.
+    `prior` is the prior of a target in the minimised loss.
     """
 
     prior: float
@@ -302,10 +304,10 @@ class Temperature(Scaled):
         prior: float | None = None,
         weights: npt.ArrayLike | None = None,
     ) -> "Temperature":
-        """The scale of least prior-weighted logistic loss: `Affine.fit` with an offset of 0.
+        """Fit the scale: the minimum of the loss of `Affine.fit` with offset 0.
 
-        It refuses what that refuses, and scores of which all targets lie on one side of 0 and all
-        nontargets on the other.
+        InputError in the cases of `Affine.fit`, and if all targets have scores on one side of 0 and
+        all nontargets on the other.
 
         Examples
         --------
@@ -336,7 +338,7 @@ class Temperature(Scaled):
 
 @dataclass(frozen=True)
 class TemperatureClasses(Scaled):
-    """log p_k = scale * score_k + ln(P_k / Q_k), normalised over the classes."""
+    """Scale calibrator of classes: log p_k = scale * score_k + ln(P_k / Q_k), normalised."""
 
     training: tuple[float, ...]  # Q, the priors that the scores contain
     priors: tuple[float, ...]  # P, in the loss that was minimised; the log-posteriors contain them
@@ -350,11 +352,11 @@ class TemperatureClasses(Scaled):
         training: npt.ArrayLike | None = None,
         weights: npt.ArrayLike | None = None,
     ) -> "TemperatureClasses":
-        """The scale of least prior-weighted cross entropy; P = Q gives plain softmax(scale s).
+        """Fit the scale: the minimum of the prior-weighted cross entropy (see `AffineClasses.fit`).
 
-        As `AffineClasses.fit`, with the Q of `training`, shape (K,), each above 0; default: the
-        shares in the data. It refuses scores of which the truth has the highest (or the lowest) in
-        every trial.
+        `training` are the priors Q that the scores contain, shape (K,), each above 0. Default: the
+        shares in the data. With P = Q, the result is softmax(scale * s). InputError if the true
+        class has the highest (or the lowest) score in every trial.
         """
         data = class_sample(scores, labels, priors, weights)
         given = data.shares

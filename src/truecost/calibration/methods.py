@@ -29,13 +29,14 @@ Stretches = tuple[tuple[float, float], ...]
 
 @dataclass(frozen=True, eq=False)
 class Cubic(Fitted):
-    """llr = logit p(score) - logit P, in nats, with a cubic polynomial p; or a monotone spline.
+    """Calibrator by a cubic polynomial p: llr = logit p(score) - logit P, in nats.
 
-    p = c0 + c1 z + c2 z^2 + c3 z^3 with z = (2 score - low - high) / (high - low), from -1 to 1. A
-    score beyond the training scores takes the value of the nearest one, as nothing was checked
-    there. A probability of 0 or 1, which touches the border at an end, would be an infinite
-    likelihood ratio: p is kept within [clip, 1 - clip], with clip = 1 / (n + 2), the share that n
-    training trials of one class alone leave the other one by Laplace's rule.
+    p = c0 + c1 z + c2 z^2 + c3 z^3 with z = (2 score - low - high) / (high - low), from -1 to 1. If
+    the polynomial decreases or leaves [0, 1], a monotone spline (`fallback`) replaces it. A score
+    outside the range of the training scores has the value of the nearest training score. p is
+    clipped to [clip, 1 - clip] with clip = 1 / (n + 2) for n training trials, so that likelihood
+    ratios are finite; by Laplace's rule, 1 / (n + 2) is the probability of the class without
+    trials.
 
     Examples
     --------
@@ -65,26 +66,23 @@ class Cubic(Fitted):
         prior: float | None = None,
         weights: npt.ArrayLike | None = None,
     ) -> "Cubic":
-        """The cubic polynomial of least prior-weighted squared error, checked.
+        """Fit the cubic polynomial: the minimum of the prior-weighted squared error.
 
-        P/T sum over targets of (1 - p)^2 + (1-P)/N sum over nontargets of p^2, where T and N are
-        the weights of the classes; with P the share of the targets that is plain least squares of
-        the labels on the scores. Checked at 1,001 equally spaced points of the range of the scores:
-        where p falls or lies outside [0, 1], by more than rounding, `Spline.fit` of the same data
-        takes its place.
+        Loss: P/T sum over targets of (1 - p)^2 + (1-P)/N sum over nontargets of p^2; T and N are
+        the weights of targets and nontargets. If P is the share of the targets, this is least
+        squares. The polynomial is checked at 1,001 equally spaced points of the range of the
+        scores; if it decreases or leaves [0, 1] there, `Spline.fit` replaces it.
 
         Parameters
         ----------
-        scores, labels, prior, weights
-            As `Affine.fit` takes them; at least four different scores.
+        scores, labels, prior, weights : array_like, shape (N,); float; array_like, shape (N,)
+            Arguments as in `Affine.fit`, with at least four different scores.
 
         Raises
         ------
-        InputError
-            When a class has no trials, there are fewer than four different scores, the polynomial
-            fails and no spline can be fitted, or the arrays do not fit.
-        UsageError
-            When the prior is out of range.
+        InputError If a class has no trials, there are fewer than four different scores, neither
+        polynomial nor spline can be fitted, or the arrays have different lengths. UsageError If the
+        prior is out of range.
         """
         data = sample(scores, labels, prior, weights)
         affine.standard(data)  # refuses equal scores
@@ -113,7 +111,7 @@ class Cubic(Fitted):
         return np.asarray(np.log(p) - np.log1p(-p) - logit(self.prior))
 
     def polynomial(self, scores: npt.ArrayLike) -> Floats:
-        """Values of the polynomial as it was fitted, whether or not they can be probabilities."""
+        """Values of the polynomial at some scores, which can be outside [0, 1]."""
         z = _placed(np.asarray(scores, np.float64), self.low, self.high)
         c0, c1, c2, c3 = self.coefficients
         return np.asarray(((c3 * z + c2) * z + c1) * z + c0)
@@ -196,14 +194,12 @@ def _stretches(at: Floats, bad: npt.NDArray[np.bool_], reach: int) -> Stretches:
 
 @dataclass(frozen=True, eq=False)
 class Pav(Fitted):
-    """llr = llrs[k] for a score of block k, in nats.
+    """Calibrator by pooled adjacent violators: llr = llrs[k] for a score in block k, in nats.
 
-    A new score takes the value of the block that it lies in, or of the nearest one: between two
-    blocks the value changes half way. Steps, not interpolation: the fit says nothing of the values
-    in between, and half way treats targets and nontargets alike.
-
-    The llrs rise strictly: -inf for a first block without targets and +inf for a last one without
-    nontargets, unless fitted with Laplace's rule.
+    A score between two blocks has the value of the nearer one: the fit contains no information
+    about values in between, and this rule treats targets and nontargets alike. The llrs increase
+    strictly. A first block without targets has -inf and a last one without nontargets +inf, except
+    with Laplace's rule.
 
     Examples
     --------
@@ -227,24 +223,24 @@ class Pav(Fitted):
         weights: npt.ArrayLike | None = None,
         laplace: bool = False,
     ) -> "Pav":
-        """Pool adjacent violators over groups of tied scores.
+        """Fit by pooled adjacent violators; equal scores are one group.
 
         The llr of a block is ln(t/n) - ln(T/N): t and n are the weights of its targets and
-        nontargets, T and N those of all. It minimises every proper scoring rule among monotone
-        maps, so no prior enters.
+        nontargets, T and N those of all trials. This map minimises every proper scoring rule among
+        monotone maps, so it does not depend on a prior.
 
         Parameters
         ----------
-        scores, labels, weights
-            As `Affine.fit` takes them; infinite scores are allowed.
+        scores, labels, weights : array_like, shape (N,)
+            Arrays as in `Affine.fit`; infinite scores are allowed.
         laplace : bool
-            Add a target and a nontarget of weight 1 below all scores, and the same above all of
-            them, so that every llr is finite (Brümmer and du Preez 2006).
+            Whether Laplace's rule is used: a target and a nontarget of weight 1 are added below all
+            scores and above all scores, so that each llr is finite (Brümmer and du Preez 2006).
 
         Raises
         ------
         InputError
-            When a class has no trials, or a score is missing.
+            If a class has no trials, or a score is missing.
         """
         from truecost.kernels.calibrating import pool_blocks
 

@@ -25,7 +25,7 @@ TAIL = 0.005  # share of each class beyond the knots, at most
 
 @dataclass(frozen=True, eq=False)
 class Spline(Fitted):
-    """llr = a rising cubic spline of the score, in nats; straight beyond the outer knots."""
+    """Calibrator by an increasing cubic spline, in nats; linear outside the outer knots."""
 
     low: float  # outer knots
     high: float
@@ -43,35 +43,33 @@ class Spline(Fitted):
         weights: npt.ArrayLike | None = None,
         smoothing: float | None = None,
     ) -> "Spline":
-        """The rising spline of least penalised prior-weighted logistic loss.
+        """Fit the increasing spline: the minimum of the penalised prior-weighted logistic loss.
 
-        Loss of `Affine.fit` + smoothing/2 sum of (second differences of the coefficients)^2, over
-        20 intervals between the outermost 0.5 % quantiles of the classes; scores beyond take part
-        with the straight ends. The smoothing is the greatest of 100, 10, ..., 1e-6 whose
-        cross-validated loss exceeds the least one by no more than the standard error of the
-        difference (Breiman et al. 1984, section 3.4.3, paired), in 5 folds of equal parts of each
-        class, drawn with a fixed seed over the trials in order of score. Smoothings below 0.1 / n
-        take no part, with n = 1 / sum of (weights in the loss)^2, the effective number of trials:
-        there the penalty would weigh as a normal prior whose standard deviation is above 3 nats a
-        second difference, and a few overlapping trials would ask for hundreds of nats. Neither do
-        those from the first one with which a fold cannot be fitted. Of more than 5,000 trials
-        those of a class that lie within 1/50 of an interval are collapsed to their mean, so that
-        the time of a fit hardly depends on their number.
+        Loss: that of `Affine.fit` + smoothing/2 times the sum of squared second differences of the
+        coefficients. The spline has 20 intervals between the outermost 0.5 % quantiles of the
+        classes, and is linear beyond.
+
+        The default of the smoothing is chosen from 100, 10, ..., 1e-6 by cross-validation with 5
+        folds of equal shares of each class, dealt with a fixed seed: the largest value whose loss
+        exceeds the lowest by at most the standard error of the paired difference (Breiman et al.
+        1984, section 3.4.3). Values below 0.1 / n are excluded, where n = 1 / sum of (weights in
+        the loss)^2 is the effective number of trials: with so small a penalty, a few overlapping
+        trials would give hundreds of nats. A value with which a fold cannot be fitted, and all
+        smaller ones, are excluded, too. With more than 5,000 trials, trials of a class within 1/50
+        of an interval are replaced by their mean, so that the time of a fit depends little on their
+        number.
 
         Parameters
         ----------
-        scores, labels, prior, weights
-            As `Affine.fit` takes them.
+        scores, labels, prior, weights : array_like, shape (N,); float; array_like, shape (N,)
+            Arguments as in `Affine.fit`.
         smoothing : float, optional
-            Above 0; chosen when left out.
+            Smoothing, above 0. Default: chosen by cross-validation.
 
         Raises
         ------
-        InputError
-            When a class has no trials, the scores separate the classes or are all equal, or the
-            arrays do not fit.
-        UsageError
-            When the prior or the smoothing is out of range.
+        InputError If a class has no trials, the scores are all equal or separate the classes, or
+        the arrays have different lengths. UsageError If the prior or the smoothing is out of range.
 
         Examples
         --------

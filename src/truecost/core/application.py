@@ -25,20 +25,24 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Application:
-    """Costs and priors; UsageError when the costs are no cost matrix or the priors do not sum to 1.
+    """Costs and priors of an application.
 
     Parameters
     ----------
     costs : tuple of tuple of float, optional
-        Cost matrix (classes x decisions), each entry finite and at least 0; 0 for right and 1 for
-        wrong decisions when left out.
+        Cost matrix (classes x decisions), finite and at least 0. Default: 0/1 costs.
     priors : tuple of float, optional
-        Prior of each class, summing to 1; default: the shares in the data.
+        Prior of each class; their sum is 1. Default: the shares in the data.
     name : str
         Name of a preset, for signatures.
     prices : Prices
-        Prices of errors, people, computing and waiting in a currency: costs and priors weigh rates,
-        prices weigh amounts.
+        Prices of errors, people, computing and waiting, in a currency. Costs and priors weight
+        error rates; prices weight amounts.
+
+    Raises
+    ------
+    UsageError
+        If the costs are not a cost matrix, or the priors do not sum to 1.
     """
 
     costs: tuple[tuple[float, ...], ...] | None = None
@@ -66,19 +70,21 @@ class Application:
     def detection(
         cost_miss: float = 1.0, cost_fa: float = 1.0, prior: float | None = None, name: str = ""
     ) -> "Application":
-        """A detection application: classes (nontarget, target), decisions (reject, accept).
-
-        Rodriguez-Fuentes & Penagarikano 2013, section 2.3. UsageError when a cost or the prior is
-        out of range.
+        """Application of a detector: classes (nontarget, target), decisions (reject, accept).
 
         Parameters
         ----------
         cost_miss, cost_fa : float
-            Cm and Cf, the costs of rejecting a target and of accepting a nontarget; above 0.
+            Costs of a miss (Cm) and of a false alarm (Cf), above 0.
         prior : float, optional
-            P, the prior of a target, between 0 and 1; the share in the data when left out.
+            Prior of a target (P), between 0 and 1. Default: the share of the targets in the data.
         name : str
             Name of a preset, for signatures.
+
+        Raises
+        ------
+        UsageError
+            If a cost or the prior is out of range.
 
         Examples
         --------
@@ -101,17 +107,17 @@ class Application:
 
     @property
     def cost_miss(self) -> float:
-        """Cm, the cost of rejecting a target; UsageError when this is no plain detection."""
+        """Cost of a miss, Cm; UsageError if the application is not a plain detection."""
         return self.require_detection()[1][0]
 
     @property
     def cost_fa(self) -> float:
-        """Cf, the cost of accepting a nontarget; UsageError when this is no plain detection."""
+        """Cost of a false alarm, Cf; UsageError if the application is not a plain detection."""
         return self.require_detection()[0][1]
 
     @property
     def prior(self) -> float:
-        """P, the prior of a target; UsageError when it is left to the data."""
+        """Prior of a target, P; UsageError if no prior was given."""
         if self.priors is None or len(self.priors) != 2:
             raise UsageError(
                 "this application has no target prior of its own: it takes the share "
@@ -121,8 +127,8 @@ class Application:
 
     @property
     def plain_detection(self) -> bool:
-        """Whether one threshold tells all decisions: two classes, no abstaining, right decisions
-        free and wrong ones not.
+        """Whether a threshold determines all decisions: two classes, no option to abstain, right
+        decisions cost 0 and wrong ones more than 0.
         """
         costs = ((0.0, 1.0), (1.0, 0.0)) if self.costs is None else self.costs
         return (
@@ -134,7 +140,7 @@ class Application:
         )
 
     def require_detection(self) -> tuple[tuple[float, ...], ...]:
-        """The cost matrix; UsageError where one miss and one false alarm do not tell it."""
+        """Cost matrix of a plain detection; UsageError for other applications."""
         costs = ((0.0, 1.0), (1.0, 0.0)) if self.costs is None else self.costs
         if not self.plain_detection:
             raise UsageError(
@@ -145,16 +151,16 @@ class Application:
 
     @property
     def effective_prior(self) -> float:
-        """Ptar = Cm P / (Cm P + Cf (1-P)), in [0, 1] (Rodriguez-Fuentes & Penagarikano 2013, Eq.
-        23).
+        """Effective prior, Ptar = Cm P / (Cm P + Cf (1-P)), in [0, 1] (Rodriguez-Fuentes &
+        Penagarikano 2013, Eq. 23).
         """
         miss = self.cost_miss * self.prior
         return miss / (miss + self.cost_fa * (1 - self.prior))
 
     @property
     def beta(self) -> float:
-        """Cf (1-P) / (Cm P) = (1-Ptar) / Ptar (Rodriguez-Fuentes & Penagarikano 2013, Eq. 7 and
-        22).
+        """Ratio of the weights of the error rates, Cf (1-P) / (Cm P) (Rodriguez-Fuentes &
+        Penagarikano 2013, Eq. 7 and 22).
         """
         miss = self.cost_miss * self.prior
         return self.cost_fa * (1 - self.prior) / miss if miss > 0 else math.inf
@@ -168,19 +174,19 @@ class Application:
 
     @property
     def naive_cost(self) -> float:
-        """min(Cm P, Cf (1-P)): always reject, or always accept (Rodriguez-Fuentes & Penagarikano
-        2013, Eq. 9).
+        """Cost of the naive baseline: min(Cm P, Cf (1-P)), as it rejects or accepts all trials
+        (Rodriguez-Fuentes & Penagarikano 2013, Eq. 9).
         """
         return min(self.cost_miss * self.prior, self.cost_fa * (1 - self.prior))
 
     def matrix(self, classes: int) -> Floats:
-        """The cost matrix for this number of classes, float64 (classes, decisions): as many
-        decisions as classes, or one more to abstain; 0/1 when no costs were given.
+        """Cost matrix for a number of classes, float64 (classes, decisions). An additional decision
+        is to abstain. Default: 0/1 costs.
 
         Raises
         ------
         UsageError
-            When the costs given are for another number of classes.
+            If the given costs are for another number of classes.
         """
         if self.costs is None:
             return np.ones((classes, classes)) - np.eye(classes)
@@ -198,8 +204,8 @@ class Application:
         return np.array(self.costs, np.float64)
 
     def class_priors(self, counts: npt.NDArray[Any]) -> Floats:
-        """Priors of the classes in each replicate, float64 (replicates, classes): those given, or
-        count / sum of the counts, NaN in a replicate without weight. They may be read-only.
+        """Priors of the classes in each replicate, float64 (replicates, classes). Default: the
+        shares in the data, NaN in a replicate without weight. The array may be read-only.
 
         Parameters
         ----------
@@ -223,12 +229,12 @@ class Application:
             return np.asarray(weights / weights.sum(axis=-1, keepdims=True))
 
     def with_priors(self, priors: Sequence[float] | Floats) -> "Application":
-        """The same application; if it has no priors, with these.
+        """Application with these priors, if it has none yet.
 
         Raises
         ------
         UsageError
-            When the priors do not sum to 1, or are not one for each row of the cost matrix.
+            If the priors do not sum to 1, or their number is not that of rows of the cost matrix.
         """
         if self.priors is not None:
             return self
@@ -240,11 +246,9 @@ class Application:
         return self.costs is None and self.priors is None
 
     def describe(self) -> dict[str, Any]:
-        """The application as a result row shows it.
-
-        `preset`: its name, if it has one. `costs`: "0/1", {"miss": Cm, "fa": Cf}, or the rows of
-        the matrix. `prior`: that of the target, or "empirical" when left to the data; `priors` in
-        its place for more than two classes. `prices`: those that were given, by key.
+        """Dictionary for `Row.parameters`: `preset`, the name of a preset; `costs`, which is "0/1",
+        {"miss": Cm, "fa": Cf} or the rows of the matrix; `prior` of the target, or `priors` for
+        more than two classes, which are "empirical" by default; `prices`, those given.
         """
         said: dict[str, Any] = {"preset": self.name} if self.name else {}
         costs = self.costs
@@ -353,7 +357,7 @@ PRESETS: dict[str, Preset] = {
 
 
 def preset(name: str) -> Application:
-    """The application of a preset, a key of `PRESETS`; UsageError when there is none."""
+    """Application of a preset, by its name in `PRESETS`; UsageError for other names."""
     if str(name) not in PRESETS:
         raise UsageError(
             f"preset {name!r} is not known{near(name, PRESETS)}: choose one of {', '.join(PRESETS)}"

@@ -25,38 +25,41 @@ Chosen = TypeVar("Chosen")
 
 @dataclass(frozen=True)
 class Scoring:
-    """The choice of measures, application, intervals and subsets of a scoring.
+    """Choices of a scoring: application, measures, intervals and subsets.
 
     Parameters
     ----------
     application : Application
-        Costs and priors; 0/1 costs and default: the shares in the data.
+        Costs and priors. Default: 0/1 costs, priors from the data.
     measures : tuple of str
-        `NAME` or `NAME:PARAMETER`; those that suit the score type when left out.
+        Measures, each as `NAME` or `NAME:PARAMETER`. Default: those of the score type.
     plan : Plan
-        How units are resampled.
-    level, method, icc : float, str, float
-        Level of the intervals, how their ends are made ("auto", "percentile" or "bca"), and the
-        correlation of the trials of a unit where the data do not show it (see `truecost.estimate`).
+        Plan of the resampling.
+    level : float
+        Level of the intervals, between 0 and 1.
+    method : {"auto", "percentile", "bca"}
+        Method of the intervals (see `truecost.estimate`).
+    icc : float
+        Correlation between trials of a unit that `auto` assumes if the data cannot show it.
     subsets : tuple of str or (str, str)
-        Columns, each level of which is a subset, `COLUMN vs LEVEL` for each other level together
-        with that one, or conditions such as `snr < 10`; a pair gives a name and one of these.
-    jobs : int, optional
-        Threads; all cores by default. The result does not depend on their number.
-    choices : object, optional
-        Further choices of the task of the system: `TrialsScoring`, `TermsScoring`,
-        `StreamScoring`, `LifelongScoring`, `AbbaScoring`; its defaults when left out.
-    progress : callable, optional
-        Told what is being scored, the replicates done and all of them, from time to time.
-    also : tuple of str
-        Further measures, after those that are asked for or suit the score type.
-    directions : mapping of str to {"higher", "lower"}
-        Direction of each column of `mean:COLUMN`; the key "" has that of all other columns.
+        Subsets to score in addition to the whole data.
+
+        - `COLUMN`: one subset for each value of the column.
+        - `COLUMN vs VALUE`: for each other value, its trials together with those of VALUE.
+        - A condition, such as `snr < 10`.
+        - A pair: the name of the subset, and one of the above.
+    jobs : int, optional Number of threads; it does not change the result. Default: all cores.
+    choices : object, optional Choices of the task: `TrialsScoring`, `TermsScoring`,
+    `StreamScoring`, `LifelongScoring` or `AbbaScoring`. Default: the defaults of this class.
+    progress : callable, optional Function that is called from time to time with the name of the
+    current step and the numbers of replicates computed so far and in total. also : tuple of str
+    Further measures, reported after `measures`. directions : mapping of str to {"higher", "lower"}
+    Direction of better values for `mean:COLUMN`, by column. The key "" is for all other columns.
 
     Raises
     ------
     UsageError
-        When a number is out of range, or a text is given instead of a list of names.
+        If a number is out of range, or a text is given instead of a list of names.
     """
 
     application: Application = field(default_factory=Application)
@@ -82,7 +85,7 @@ class Scoring:
             raise UsageError(f"icc is {self.icc:g}: it must lie between 0 and 1, such as 0.1")
 
     def chosen(self, kind: type[Chosen]) -> Chosen:
-        """The choices of a task, of the class that holds them; its defaults where none were made.
+        """Choices of a task, as an object of the class `kind`. Default: the defaults of the class.
         UsageError if the choices belong to another task.
         """
         if self.choices is None:
@@ -91,7 +94,7 @@ class Scoring:
         return cast("Chosen", self.choices)
 
     def refuse_bca_of_samples(self) -> None:
-        """Refuse BCa intervals, where trials or items are weighted samples: UsageError."""
+        """Raise UsageError for BCa intervals of weighted samples of trials or items."""
         if self.method == "bca":
             raise UsageError(
                 "bca intervals are not defined for weighted samples (inverse inclusion "

@@ -32,28 +32,27 @@ Bools = npt.NDArray[np.bool_]
 def folds(
     units: npt.ArrayLike, k: int = 5, seed: int = 0, labels: npt.ArrayLike | None = None
 ) -> Ints:
-    """The fold of each trial: units whole, folds balanced and stratified as far as units allow.
+    """Fold of each trial, 0 to k - 1: all trials of a unit in one fold, with balanced classes.
 
-    The largest units are dealt first, those of equal size in an order drawn by the seed over the
-    sorted unit labels. Each goes to the fold f where sum_c (n_fc / n_c)^2 grows least, of equal
-    ones to the one with the fewest trials: n_fc is the number of trials of class c in the fold, n_c
-    that of all. When every trial is a unit, the counts of a class differ by at most one. The fold,
-    0 to k - 1, does not depend on the order of the trials.
+    Units are dealt one by one, the largest first, equal ones in a random order of their sorted
+    labels. Each goes to the fold f in which sum over classes c of (n_fc / n_c)^2 increases least,
+    or to the one with the fewest trials if several are equal; n_fc is the number of trials of class
+    c in the fold, n_c that of all trials. If each trial is a unit, the numbers of trials of a class
+    differ by at most one. The folds do not depend on the order of the trials.
 
     Parameters
     ----------
     units : array_like, shape (N,)
         Unit of each trial: text or numbers.
     k, seed : int
-        Number of folds, at least 2; seed of the order in which equal units are dealt, from 0 up.
+        Number of folds, at least 2; seed of the order of equal units, at least 0.
     labels : array_like, shape (N,), optional
-        Class of each trial; one class when left out.
+        Class of each trial. Default: one class.
 
     Raises
     ------
     UsageError, InputError
-        When there are fewer than 2 folds, or the seed is below 0; when there are fewer units than
-        folds, or the lengths differ.
+        If `k` or `seed` is too low; if there are fewer units than folds, or the lengths differ.
 
     Examples
     --------

@@ -23,35 +23,35 @@ DAY = 86400.0  # seconds
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Named columns of equal length from one source.
+    """Table: named columns of equal length from one source.
 
     Attributes
     ----------
     frame : polars.DataFrame
         One-dimensional columns.
     matrices : mapping of str to ndarray
-        Two-dimensional columns (arrays only).
+        Two-dimensional columns (only for arrays).
     first_line : int
-        Line number of the first row in the file, or -1 when rows have no lines.
+        Line number of the first row in the file; -1 if rows have no lines.
     lines : ndarray of int64, shape (rows,), optional
-        Line number of each row, for formats in which other lines stand between rows.
+        Line number of each row, for formats with other lines between rows.
     files : sequence of (int, str)
-        Of a folder that is read as one file: the first row of each file, and its name.
+        For a folder that is read as one file: the first row of each file, and its name.
     noun : str
-        Numbered parts in messages: lines, or objects of a list.
+        Name of the numbered parts in messages, such as `line` or `object`.
     ordered : bool
-        Whether rows of two tables of this format correspond by position (arrays).
+        Whether rows of two tables in this format correspond by position (arrays).
     format : str
-        Name of the format that it was read as, `trn` say; empty for tables that were made.
+        Name of the format of the file, such as `trn`; empty for other tables.
     layout : str
-        Layout recognised from the content, such as "wespeaker: enroll test score label"; empty if
-        the ending of the file determines it.
+        Layout that was recognised from the content, such as "wespeaker: enroll test score label";
+        empty if the extension of the file determines it.
     kind : str, optional
         Type of the scores, such as "llr", for formats that state it.
     ids : str
-        Column that names rows in messages where there are no lines (after a join); empty for none.
+        Column that names rows without lines in messages (after a join); empty for none.
     mapped_by : str
-        The option that maps its columns, for messages; empty where each has one of its own.
+        Option that maps columns, for messages; empty if each column has its own option.
     """
 
     source: str
@@ -78,17 +78,17 @@ class Table:
 
     @property
     def in_memory(self) -> bool:
-        """Whether it is of arrays, and of no file."""
+        """Whether the table contains arrays of the caller, not the content of a file."""
         return self.ordered and not self.format
 
     @property
     def listed(self) -> str:
-        """The columns there are, for messages, and how they were read."""
+        """List of the columns for messages, and how the file was read."""
         read = f" (read as {self.layout})" if self.layout else ""
         return f"{the_columns(self.columns)}{read}"
 
     def where(self, row: int) -> str:
-        """How a row (from 0) is named in messages: by its line in the file, or by its id."""
+        """Name of a row (from 0) in messages: its line in the file, or its id."""
         if self.lines is not None:
             at = bisect_right(self.files, row, key=lambda file: file[0])
             file = f"{self.files[at - 1][1]}, " if at else ""
@@ -99,26 +99,21 @@ class Table:
 
     @property
     def places(self) -> tuple[str, npt.NDArray[np.int64]]:
-        """The column that numbers the rows, and the number of each; from 0 where a file has no
-        lines.
-        """
+        """Name of the row number in messages, and the line of each row (without lines: from 0)."""
         if self.lines is not None:
             return self.noun, self.lines
         rows = np.arange(len(self), dtype=np.int64)
         return (self.noun, rows + self.first_line) if self.first_line >= 0 else ("row", rows)
 
     def require(self, name: str, meaning: str) -> None:
-        """Refuse when a column is missing, naming those there are.
+        """Raise UsageError if a column is missing; the message lists the existing ones.
 
         Parameters
         ----------
+        name : str
+            Name of the column.
         meaning : str
             Key of the column, such as "score".
-
-        Raises
-        ------
-        UsageError
-            When there is no such column.
         """
         if name in self.columns:
             return
@@ -134,24 +129,24 @@ class Table:
         )
 
     def numbers(self, name: str, meaning: str) -> npt.NDArray[np.float64]:
-        """A column as numbers.
+        """Column as numbers.
 
         Parameters
         ----------
-        meaning : str
-            Key of the column, such as "score".
+        name, meaning : str
+            Name of the column, and its key for messages, such as "score".
 
         Returns
         -------
         ndarray of float64, shape (rows,)
-            NaN where it is empty or says NA, NaN, null or none.
+            Numbers; NaN for an empty cell, NA, NaN, null or none.
 
         Raises
         ------
         UsageError
-            When there is no such column.
+            If the column does not exist.
         InputError
-            When it is a matrix or holds anything else, or numbers beyond 1e70; with five lines.
+            If the column is a matrix, or contains other text or numbers beyond 1e70.
         """
         self.require(name, meaning)
         if name in self.matrices:
@@ -181,22 +176,22 @@ class Table:
         return found
 
     def texts(self, name: str, meaning: str) -> pl.Series:
-        """A column as text; whole numbers are written without a point, truth values as 1 and 0.
+        """Column as text: whole numbers without a decimal point, truth values as 1 and 0.
 
         Parameters
         ----------
-        meaning : str
-            Key of the column, such as "label".
+        name, meaning : str
+            Name of the column, and its key for messages, such as "label".
 
         Returns
         -------
         polars.Series of str, length rows
-            Null where it is empty.
+            Texts; null for an empty cell.
 
         Raises
         ------
         UsageError
-            When there is no such column.
+            If the column does not exist.
         """
         self.require(name, meaning)
         kind = None if name in self.matrices else self.frame[name].dtype

@@ -299,25 +299,28 @@ def write(
 
     Parameters
     ----------
+    table : Table
+        Table to write.
     path : str
-        Path of the file; the ending `.gz` compresses it.
+        Path of the file. The extension `.gz` compresses it.
     output_format : str, optional
-        One of `truecost list formats`; from the path's ending when left out. With `npy` a path that
-        ends in .npy becomes a file with the scores, any other one a folder of all columns.
+        Name of a format (`truecost list formats`). Default: the format of the extension. With
+        `npy`, a path that ends in .npy is a file with the scores; any other path is a folder with
+        a file for each column.
     force : bool
-        Replace what is there.
+        Whether an existing file is replaced.
 
     Returns
     -------
     tuple of str
-        Columns that the format has no place for.
+        Columns that are not written, because the format cannot store them.
 
     Raises
     ------
     UsageError
-        When the format is not known or lacks a column, or something is there already.
+        If the format does not exist or needs a column that the table lacks, or the file exists.
     InputError
-        When the format cannot hold a value, or the file cannot be written.
+        If the format cannot store a value, or the file cannot be written.
     """
     kind = format_of(path, output_format)
     ending = Path(path).suffix.lower()

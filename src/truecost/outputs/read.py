@@ -22,8 +22,9 @@ from truecost.options import check_keys, defaults_of
 from truecost.outputs.files import Files
 from truecost.outputs.items import Counting, Items, measures_of
 from truecost.outputs.normalising import FIRST, FIXED
-from truecost.study.columns import join_metadata, weights_of
+from truecost.study.columns import weights_of
 from truecost.study.config import Study
+from truecost.study.joining import join_metadata
 from truecost.study.outcome import Case, Outcome, Part
 from truecost.study.settings import Reader, Source
 from truecost.study.tables import DataTable

@@ -20,13 +20,14 @@ State = Literal["ok", "warning", "error"]
 
 @dataclass(frozen=True)
 class Check:
-    """One check of a file.
+    """Result of one check of a file.
 
     Attributes
     ----------
     name : str
-        What was checked.
+        Subject of the check, such as `scores` or `trials`.
     state : {"ok", "warning", "error"}
+        Outcome of the check.
     message : str
         Description of the problem, and what to do.
     """

@@ -13,8 +13,8 @@ from truecost.core.digits import figure, figures
 from truecost.errors import TruecostError, UsageError, counted, first_five
 from truecost.formats import Table
 from truecost.formats.compound import JOINED, identified
-from truecost.study.columns import join_metadata
 from truecost.study.config import Study
+from truecost.study.joining import join_metadata
 from truecost.study.outcome import Outcome, Part
 from truecost.study.running import check_study
 from truecost.study.settings import Reader, Source, sources_of

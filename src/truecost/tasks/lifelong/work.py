@@ -24,8 +24,8 @@ from truecost.names import STANDARD_INPUT, LifelongKind
 from truecost.options import check_keys
 from truecost.outputs.event_logs import checks_of_logs, read_logs, units_planned, without_paths
 from truecost.resources import phase_of
-from truecost.study.columns import join_metadata
 from truecost.study.config import Study
+from truecost.study.joining import join_metadata
 from truecost.study.outcome import Part
 from truecost.study.paths import course_beside, is_pattern, matches
 from truecost.study.settings import Reader, Source

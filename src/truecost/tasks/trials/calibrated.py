@@ -21,8 +21,9 @@ from truecost.core.scoring import Scoring
 from truecost.errors import UsageError, checked, counted
 from truecost.formats import Table
 from truecost.running import score
-from truecost.study.columns import Options, join_metadata
+from truecost.study.columns import Options
 from truecost.study.config import Study
+from truecost.study.joining import join_metadata
 from truecost.study.outcome import Outcome, Part, Problem
 from truecost.study.running import check_study, outcome_of, problems_of
 from truecost.study.settings import Progress, Reader, Source, scoring_of, sources_of
@@ -34,16 +35,16 @@ from truecost.tasks.trials.work import Fitted, options_of, parts_read, read
 
 @dataclass(frozen=True)
 class Decomposition:
-    """Actual = minimum + calibration loss, for each measure.
+    """Measures before and after calibration: actual = minimum + calibration loss.
 
     Attributes
     ----------
     actual : tuple of Estimate
-        Measures of the uncalibrated scores.
+        Measures of the scores.
     minimum : tuple of Estimate
         Measures of the scores after calibration on the trials themselves.
     losses : tuple of Comparison
-        Actual against minimum: `difference` is the calibration loss.
+        Comparison of actual with minimum; its difference is the calibration loss.
     """
 
     actual: tuple[Estimate, ...]
@@ -55,28 +56,34 @@ class Decomposition:
 def decompose(
     trials: Trials, scoring: Scoring | None = None, method: str = "affine", **options: Any
 ) -> Decomposition:
-    """The part of a loss that calibration on the trials themselves would take away.
+    """Decompose measures into minimum and calibration loss.
 
-    The calibration is fitted once, to all trials, and stays in the replicates (it is a system that
-    is compared with this one); the measures `min_cllr` and `cllr_loss` fit theirs anew in each.
+    The calibration is fitted once, to all trials, and is the same in all replicates. (The measures
+    `min_cllr` and `cllr_loss` fit it again in each replicate.)
 
     Parameters
     ----------
     trials : Trials
-        Trials of a type with an actual loss: likelihood ratios, posteriors or log-scores.
+        Trials of type likelihood ratio, posterior or log-score.
+    scoring : Scoring, optional
+        Measures, application and intervals.
     method : str
-        Names the minimum: "pav" for the best monotone map (two classes), "affine" and others for
-        the best of theirs. "affine" also suits many classes (Rodriguez-Fuentes & Penagarikano 2013,
-        Eq. 44-45).
+        Method of the calibration: "pav" for the best monotone map (two classes), "affine" for the
+        best affine map, also of many classes (Rodriguez-Fuentes & Penagarikano 2013, Eq. 44-45).
     **options
-        Passed on to `calibrate`.
+        Options of `calibrate`.
+
+    Returns
+    -------
+    Decomposition
+        Actual and minimum measures, and the losses.
 
     Raises
     ------
     UsageError
-        When the scores are of type "score", or as `calibrate` and `score` say.
+        If the scores are of type "score", or in the cases of `calibrate` and `score_system`.
     InputError
-        As `calibrate` and `score` say.
+        In the cases of `calibrate` and `score_system`.
 
     Examples
     --------

@@ -32,32 +32,31 @@ Train = Trials | Literal["self"] | None
 
 @dataclass(frozen=True, eq=False)
 class Calibrated:
-    """A calibrated system.
+    """Calibrated trials of a system, with the calibrators.
 
     Attributes
     ----------
     trials : Trials
-        Of type `llr` for detection. For classes of type `log-posterior`, at the shares of the
-        classes in these trials, as `score` takes for granted of posteriors.
+        Calibrated trials. Detection: type `llr`. Several classes: type `log-posterior`, with the
+        shares of the classes in these trials as priors.
     method : str
-        A key of `truecost.calibration.METHODS`.
+        Name of the method, a key of `truecost.calibration.METHODS`.
     calibrators : tuple of Calibrator
-        Fitted calibrators; in cross-fitting one for each fold, or for each pair of folds.
+        Fitted calibrators. With cross-fitting: one for each fold, or for each pair of folds.
     used : ndarray of int64, shape (N,)
-        Which of them calibrated each trial.
+        Index of the calibrator of each trial.
     priors : tuple of float, optional
-        Priors of the classes in the loss that was minimised. The calibrators of classes give
-        log-posteriors at these priors. None if each fit uses the priors of its own training trials:
-        with cross-fitting and no prior in the application.
+        Priors of the classes in the minimised loss; for classes, those of the log-posteriors. None
+        if each fit uses the shares in its training trials.
     trained : str
-        Origin of the calibrators, as in the signature: "train-dev", "self", or
+        Training data: "train-dev", "self", or for cross-fitting for example
         "folds5:by-speaker:seed0".
     problems : tuple of str
-        Warnings for the reader; `trials.problems` has them, too.
+        Warnings for the reader; `trials.problems` contains them, too.
     fittings : tuple of Fitting
-        Parameters of the fit of each calibrator.
+        Parameters of each fit.
     kind : str
-        Type of the scores that the calibrators read.
+        Type of the scores before calibration.
     """
 
     trials: Trials
@@ -72,17 +71,17 @@ class Calibrated:
 
     @property
     def parameters(self) -> list[dict[str, Any]]:
-        """The parameters of each calibrator."""
+        """Parameters of each calibrator."""
         return [calibrator.parameters for calibrator in self.calibrators]
 
     def table(self) -> Table:
-        """The columns as they were read, with the calibrated scores, one row a trial.
+        """Table with the original columns and the calibrated scores, one row for each trial.
 
         Returns
         -------
-        Table
-            With a column `score` of log-likelihood ratios in nats, or one of log-posteriors for
-            each class, named by the class. A column that had the name before becomes `raw_NAME`.
+        Table Detection: the column `score` contains log-likelihood ratios in nats. Several classes:
+        a column of log-posteriors for each class. An original column of this name is now
+        `raw_NAME`.
         """
         trials = self.trials
         rows = np.arange(len(trials.labels))
@@ -92,28 +91,28 @@ class Calibrated:
         return applying.calibrated_table(frame, trials.scores[rows], trials)
 
     def apply(self, scores: npt.ArrayLike | Table, options: Options | None = None) -> Floats:
-        """Calibrated scores of trials that need no labels, by a calibration fitted once.
+        """Calibrate new scores without labels. The calibration must not be cross-fitted.
 
         Parameters
         ----------
         scores : array_like of shape (N,) or (N, K), or Table
-            Trials with the score type and classes of the training trials.
+            Scores of the type and classes of the training trials.
         options : Options, optional
-            What the columns of a table mean, and how the scores are to be read; those named
-            `score` when left out. Labels, units and weights are not looked at.
+            Meaning of the columns of a table. Default: the columns named `score`. Labels, units and
+            weights have no effect.
 
         Returns
         -------
         ndarray of float64, shape (N,) or (N, K)
-            Log-likelihood ratios in nats; log-posteriors of classes at `priors`. NaN where a score
-            is missing and the options say `missing="drop"`.
+            Log-likelihood ratios in nats, or log-posteriors of the classes at `priors`. NaN for a
+            missing score if the options contain missing="drop".
 
         Raises
         ------
         UsageError
-            When the calibration is cross-fitted, or the scores are of another type.
+            If the calibration is cross-fitted, or the scores are of another type.
         InputError
-            When scores are missing or cannot be used, or the classes differ.
+            If scores are missing or invalid, or the classes differ.
 
         Examples
         --------
@@ -140,30 +139,33 @@ class Calibrated:
         return found
 
     def applied(self, table: Table, options: Options) -> Table:
-        """The columns of a table without labels, with the calibrated scores, as `table` gives them.
+        """Calibrate a table without labels.
 
         Parameters
         ----------
+        table : Table
+            Table of scores.
         options : Options
-            As for `apply`.
+            Meaning of the columns (see `apply`).
 
         Returns
         -------
         Table
-            Without the trials that have no score.
+            Original columns and calibrated scores, as from `table()`, without the rows that have no
+            score.
 
         Raises
         ------
         UsageError, InputError
-            As `apply` does.
+            In the cases of `apply`.
         """
         scores = self.apply(table, options)
         kept = applying.present(scores)
         return applying.calibrated_table(table.frame.filter(kept), scores[kept], self.trials)
 
     def summary(self) -> dict[str, Any]:
-        """Method, training, priors ("empirical" where each fit has its own) and parameters as plain
-        values; infinities as text.
+        """Dictionary with method, training data, priors and parameters. Infinite numbers are texts;
+        the priors are "empirical" if each fit uses its own.
         """
         return {
             "method": self.method,
@@ -209,51 +211,53 @@ def calibrate(
     seed: int = 0,
     **options: Any,
 ) -> Calibrated:
-    """Turn scores into log-likelihood ratios, or log-scores of classes into log-posteriors.
+    """Calibrate trials: scores to log-likelihood ratios, log-scores of classes to log-posteriors.
 
-    Without `train`, the trials are cross-fitted: each is calibrated by the fit to the other folds.
-    Units are never split over the folds that are dealt. All facts of a fit about labels, class
-    shares too, come from its training trials; only the dealing, which balances the classes over the
-    folds, looks at all labels. A trial with units on two sides (or of two factors) that lie in the
-    folds i and j is calibrated by what was fitted to the trials with no unit in i or j: with 5
-    folds that is a fit for each of 15 pairs, to some 36 % of the trials where i and j differ.
+    Without `train`, the calibration is cross-fitted: the trials of each fold are calibrated by a
+    fit to the other folds. All trials of a unit are in one fold. A fit uses labels of its training
+    trials only. If trials have units on two sides (or of two factors), a trial with units in the
+    folds i and j is calibrated by a fit to the trials without units in i and j. With 5 folds, there
+    are 15 such fits, each to about 36 % of the trials if i and j differ.
 
     Parameters
     ----------
     trials : Trials
         Trials to calibrate, of any type except decisions and numbers.
     method : {"affine", "temperature", "pav", "spline", "poly3"}
-        See `truecost.calibration`; the last three are for detection and for two classes.
+        Calibration method (see `truecost.calibration`). The last three are for two classes.
     train : Trials or "self", optional
-        Fit on these trials of the same type and classes. "self" fits on the trials themselves,
-        which is optimistic: a bound, no estimate of use.
+        Training trials of the same type and classes. "self": the trials themselves; the result is
+        then optimistic.
     folds : int
         Number of folds, at least 2.
     fold : str or array_like of shape (N,), optional
-        Fold of each trial, in place of dealt ones: a column of `trials.frame`, or labels.
+        Fold of each trial: a column of `trials.frame`, or labels. Default: folds by units.
     application : Application, optional
-        Its effective prior (for classes its priors) weighs the classes in the loss of all
-        methods but `pav`; the shares in the training trials of each fit when it has none
-        or is left out.
+        Application whose effective prior (for classes: priors) weights the classes in the loss, for
+        all methods except `pav`. Default: the shares in the training trials of each fit.
     training_prior : tuple of float, optional
-        Priors that posteriors contain (see `Scoring`); the shares in the training trials of each
-        fit when left out. Affine calibration does not depend on it.
+        Priors that posteriors contain (see `TrialsScoring`). Default: the shares in the training
+        trials of each fit. Affine calibration does not depend on them.
     clip : float, optional
-        Least probability that posteriors give a class before they are calibrated (see `Scoring`).
+        Lowest probability of a class before calibration (see `TrialsScoring`).
     seed : int
         Seed of the folds, at least 0.
     **options
-        Of the method: `laplace=True` for `pav`, Laplace's rule, which keeps likelihood ratios at
-        the ends finite (see `Pav.fit`); `ridge` for `affine`, a penalty on the scale (see
-        `Affine.fit`).
+        Options of the method. `laplace=True` for `pav`: Laplace's rule, for finite likelihood
+        ratios (see `Pav.fit`). `ridge` for `affine`: penalty on the scale (see `Affine.fit`).
+
+    Returns
+    -------
+    Calibrated
+        Calibrated trials and calibrators.
 
     Raises
     ------
     UsageError
-        When the method is not known or not for these trials, it lacks an option, options do not go
-        together, or types differ.
+        If the method does not exist or does not fit the trials, an option is missing, options
+        contradict each other, or types differ.
     InputError
-        When a training part lacks a class or cannot be fitted, or classes differ.
+        If training trials lack a class or cannot be fitted, or classes differ.
 
     Examples
     --------

@@ -21,7 +21,8 @@ from truecost.errors import InputError, UsageError, counted, first_five, near
 from truecost.formats import Table
 from truecost.formats.table import refuse_rows
 from truecost.names import MEAN
-from truecost.study.columns import Options, join
+from truecost.study.columns import Options
+from truecost.study.joining import join
 from truecost.tasks.trials.labels import Annotation
 from truecost.tasks.trials.machine import predicted_mean
 from truecost.tasks.trials.measures.spoofing import KINDS, SIDES

@@ -20,7 +20,8 @@ from truecost.formats.compound import identified, resolved, without_prefix
 from truecost.formats.table import optional_texts, refuse_rows, unit_columns
 from truecost.names import POSTERIORS
 from truecost.study import columns as read
-from truecost.study.columns import Options, join, join_metadata
+from truecost.study.columns import Options
+from truecost.study.joining import join, join_metadata
 from truecost.tasks.trials import labels as truth
 from truecost.tasks.trials.labels import BINARY
 from truecost.tasks.trials.records import Array, Floats, Trials
@@ -70,36 +71,35 @@ def load(
     key: Table | None = None,
     metadata: Sequence[tuple[str, Table]] = (),
 ) -> Trials:
-    """Trials of one system from its table and, where given, a key joined by id.
+    """Make trials of one system from a table, optionally with a key.
 
     Parameters
     ----------
     table : Table, frame of polars or pandas, or mapping of str to array_like
-        Scores, as `truecost.read` gives them, or columns; labels and units too when there is no
-        key.
+        Scores; without a key also labels and units.
     options : Options
         Meaning of the columns.
     name : str
         Name of the system.
     key : Table, optional
-        Labels, units and other columns.
+        Labels, units and other columns, joined by id.
     metadata : sequence of (str, Table)
-        Further columns, each table with the column of the trials whose values are its ids.
+        Further columns: the column of the trials to look up, and the table to search.
 
     Returns
     -------
     Trials
-        In the order of the key, or of the table without one. A soft label makes two rows of a
-        trial: target with weight p, nontarget with weight 1 - p. Votes of annotators make one for
-        each class that has any, with its share of them as weight.
+        Trials in the order of the key, or of the table without a key. A soft label makes two rows:
+        a target with weight p and a nontarget with weight 1 - p. Votes make a row for each class
+        with a vote, whose weight is its share of the votes.
 
     Raises
     ------
     InputError
-        When ids do not match or repeat, or scores, labels, units or weights cannot be used; names
-        the file and the first five lines or ids.
+        If ids differ or repeat, or scores, labels, units or weights are invalid. The message
+        contains the file and the first five lines or ids.
     UsageError
-        When columns are not found, or the options do not go together or with the table.
+        If a column does not exist, or the options contradict each other or the table.
     """
     checked("options", options, Options, "what the columns mean, truecost.trials.Options")
     if not isinstance(table, Table):

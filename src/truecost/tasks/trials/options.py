@@ -46,34 +46,33 @@ def of_means(data: DataTable, measures: Sequence[str]) -> DataTable:
 
 @dataclass(frozen=True)
 class TrialsScoring:
-    """Choices for the scoring of trials, in addition to the application.
+    """Choices for the scoring of trials, in addition to those of `Scoring`.
 
     Parameters
     ----------
     training_prior : tuple of float, optional
-        Priors of the classes that the posteriors contain, summing to 1; default: the shares in the
-        data. Likelihood ratios contain none.
+        Priors of the classes that the posteriors contain; their sum is 1. Default: the shares in
+        the data. Likelihood ratios contain no prior.
     threshold : float, optional
-        The deployed threshold on the score, in place of the Bayes threshold; a probability (or its
-        logarithm) when the scores are posteriors.
+        Deployed threshold on the score. For posteriors: a probability or its logarithm. Default:
+        the Bayes threshold.
     clip : float, optional
         Lowest probability of a class, between 0 and 0.5. Default: no clipping.
     allow_reversed : bool
-        Accept the scores of a detection task that rank nontargets above targets beyond chance
-        (the 99.9 % interval of the area under the ROC curve lies below 0.5), which are refused
-        otherwise.
+        Whether scores are accepted that are significantly higher for nontargets than for targets
+        (the 99.9 % interval of the area under the ROC curve is below 0.5).
     whole_shares : tuple of float, optional
-        Class shares of the whole when a subset is scored: what the system takes from the data
-        (the training prior, the prior of its decisions) does not change from subset to subset.
+        For a subset: shares of the classes in the whole data. They keep the training prior and the
+        prior of the decisions equal in all subsets.
     threshold_by : {"whole", "subset"}
-        Data on which a measure chooses the threshold of a subset.
+        Data on which a measure chooses the threshold for a subset.
     whole : Trials, optional
-        The whole data, if a subset is scored; measures choose the threshold on it.
+        For a subset: the whole data, on which measures choose the threshold.
 
     Raises
     ------
     UsageError
-        When `clip` is out of range, the threshold is no number, or the training priors do not sum
+        If `clip` is out of range, the threshold is not a number, or the training priors do not sum
         to 1.
     """
 

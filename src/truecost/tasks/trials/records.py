@@ -171,40 +171,32 @@ class Trials(Rows):
         accept: float | None = None,
         **columns: npt.ArrayLike,
     ) -> "Trials":
-        """Trials from arrays, with the same checks as files.
+        """Make trials from arrays, with the same checks as for files.
 
         Parameters
         ----------
-        scores : array_like, shape (N,) or (N, K)
-            Higher means target; one column a class for several classes.
-        labels : array_like, shape (N,) or (N, A)
-            1 or "target" and 0 or "nontarget" for detection; class names, or the place of the class
-            among the score columns; true numbers. With `annotators` one column an annotator, with
-            None, "" or NaN where one did not answer, or texts with labels separated by `|`.
-        kind : {"llr", "posterior", "log-posterior", "log-score", "score", "decision", "number"}
-            Type of the scores (see Options).
-        name : str
-            Name of the system.
-        unit, unit2 : array_like, shape (N,), optional
-            Unit, resampled as a whole; a second unit is crossed with the first.
-        stratum, ids, weight : array_like, shape (N,), optional
-            Stratum of the unit (or stream, for moving blocks), trial ids, trial weights.
-        target : str, optional
-            Label of the class to detect. Needed if the labels do not show it.
-        annotators : {"votes", "any"}, optional
-            Right labels if there are several annotators (see Options).
-        accept : float, optional
-            Least share of the annotators that makes a label right.
-        **columns : array_like, shape (N,)
-            Further columns, for subsets.
+        scores : array_like, shape (N,) or (N, K) Score of each trial, higher for targets; for
+        several classes a column for each class. labels : array_like, shape (N,) or (N, A) Labels.
+        Detection: 1 or "target", 0 or "nontarget". Several classes: class names, or indices of
+        score columns. Numbers: true numbers. With `annotators`: a column for each annotator (None,
+        "" or NaN without an answer), or texts with labels separated by `|`. kind : {"llr",
+        "posterior", "log-posterior", "log-score", "score", "decision", "number"} Type of the scores
+        (see `Options`). name : str Name of the system. unit, unit2 : array_like, shape (N,),
+        optional Unit of each trial, and a second unit that is crossed with the first. stratum, ids,
+        weight : array_like, shape (N,), optional Stratum of the unit (or stream, for moving
+        blocks); id and weight of each trial. target : str, optional Label of the class to detect;
+        necessary if the labels do not determine it. annotators : {"votes", "any"}, optional Right
+        labels if there are several annotators (see `Options`). accept : float, optional Smallest
+        share of the annotators that makes a label right. **columns : array_like, shape (N,) Further
+        columns, for subsets.
 
         Raises
         ------
         InputError
-            When lengths differ, or scores, labels, units, ids or weights cannot be used.
+            If lengths differ, or scores, labels, units, ids or weights are invalid.
         UsageError
-            If the score type is unknown or does not fit the arrays, or the name of a column
-            is nearly that of an argument.
+            If the score type does not exist or does not fit the arrays, or the name of a column is
+            similar to that of an argument.
 
         Examples
         --------

@@ -94,7 +94,7 @@ def validate(
     name: str = "submission",
     stated: bool = True,
 ) -> list[Check]:
-    """All checks of a file of scores.
+    """Check a file of scores, before or without scoring it.
 
     Parameters
     ----------
@@ -103,20 +103,21 @@ def validate(
     options : Options
         Meaning of the columns.
     trials : Table, optional
-        The trials that have to be scored, with or without labels.
+        Trials that need a score, with or without labels.
     key : Table, optional
-        Trials with their labels: the whole loading is checked then.
+        Trials with labels. With a key, all steps of loading are checked.
     metadata : sequence of (str, Table)
-        Further columns, each table with the column of the trials whose values are its ids.
+        Further columns: the column of the trials to look up, and the table to search.
     name : str
         Name of the system.
     stated : bool
-        Whether the user stated the score type; if not, there is no message about it.
+        Whether the user stated the score type. If not, messages do not mention it.
 
     Returns
     -------
     list of Check
-        In the order in which they were made; the file can be scored when none is an error.
+        Checks in the order in which they were made. If none of them is an error, the file can be
+        scored.
 
     Examples
     --------
