@@ -155,7 +155,7 @@ def one_measure(rows: Sequence[Row]) -> str:
 
 
 def common_scale(scales: Sequence[Scale]) -> Scale:
-    """How the axis of some figures is written: as theirs, or plainly where they differ."""
+    """The unit of an axis: that of the figures, or none where they differ."""
     found = {*scales}
     return found.pop() if len(found) == 1 else ""
 

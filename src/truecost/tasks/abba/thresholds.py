@@ -109,7 +109,7 @@ def choose(
     choice : Choice
         Rules for the choice.
     dims : mapping of str to str, optional
-        Subject of the rows in addition to the deployment.
+        Further dims of the rows, beside the deployment.
 
     Returns
     -------
