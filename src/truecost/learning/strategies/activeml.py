@@ -162,7 +162,7 @@ def _looked_up(table: dict[bytes, Floats], place: Floats, strategy: str) -> Floa
 OWN = {
     "classifier": "learner (repeats its probabilities; the default); parzen, logistic or mixture "
     "(fitted to the answers)",
-    "memory": "how many of the latest answered items it sees (1000)",
+    "memory": "number of the latest answered items that it sees (1000)",
 }
 
 

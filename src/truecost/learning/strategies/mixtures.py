@@ -274,7 +274,7 @@ def _plateau(settings: Settings) -> Plateau:
 
 _PARTS = {
     "first": "a strategy: its name, or a table of its name and options",
-    "second": "another, given alike",
+    "second": "another strategy, in the same form",
 }
 
 
@@ -290,18 +290,18 @@ STRATEGIES = {
         {**_PARTS, "share": "of the first, from 0 to 1 (0.5)"},
     ),
     "plateau": Kind(
-        "one strategy until its answers are no news, then another",
+        "one strategy until most answers confirm the decisions, then another",
         _plateau,
         {
             **_PARTS,
             "window": "batches over which the share of wrong decisions is taken (10)",
-            "limit": "share below which the second takes over, above 0 and below 1 (0.05)",
+            "limit": "share below which the second strategy is used, above 0 and below 1 (0.05)",
         },
     ),
     "MODULE:NAME": Kind(
-        "one of yours: a class, a function that makes it, or an object",
+        "your own strategy: a class, a function that makes one, or an object",
         lambda settings: build_own(settings.strategy, settings),
-        {"...": "keyword arguments of yours"},
+        {"...": "your keyword arguments"},
     ),
 }
 
@@ -310,7 +310,7 @@ STRATEGIES = {
 def kinds() -> dict[str, Kind]:
     """Every strategy by its name: those of the modules of the package, and scikit-activeml's."""
     found: dict[str, Kind] = listed_in(strategies, "STRATEGIES", "strategies")
-    options = {**OWN, "...": "those of the class"}
+    options = {**OWN, "...": "options of the class"}
     return found | {f"{ACTIVEML}CLASS": Kind("a strategy of scikit-activeml", _of_class, options)}
 
 

@@ -133,43 +133,42 @@ def collected_items(
     Parameters
     ----------
     collected_by : array_like of str, shape (N,)
-        The model that collected each item: "A" (deployed) or "B" (candidate).
+        Model that collected each item: "A" (deployed) or "B" (candidate).
     score_a, score_b : array_like of float, shape (N,), optional
-        Scores of both models, or None if decisions are given.
+        Scores of both models. Without scores, decisions are necessary.
     accept_a, accept_b : array_like, shape (N,), optional
         Decisions of both models: whether each accepts the item.
     label : array_like, shape (N,), optional
-        Label: 1 for a true accept, 0 for a false accept, NaN or None for an item without a label.
+        1 for a true accept, 0 for a false accept, NaN or None without a label.
     machine : array_like of float, shape (N,), optional
-        Probability of label 1, estimated by a machine.
+        Probability of label 1 by a machine.
     inclusion : array_like of float, shape (N,), optional
-        Probability with which the item was chosen for a label, in (0, 1]. Default: 1.
+        Probability that the item was chosen for a label, in (0, 1]. Default: 1.
     stratum : array_like, shape (N,), optional
-        Stratum in which items are or were chosen for labels. Default: the cells.
+        Stratum in which items were or will be chosen for labels. Default: the cells.
     active_seconds : array_like of float, shape (N,), optional
-        Seconds of a person for the label; NaN where the time was not measured.
+        Seconds that a person needed for the label; NaN without a measurement.
     unit : array_like, shape (N,), optional
-        User or device; its items are resampled together.
+        User or device of the item, which is resampled as a whole.
     ids : array_like, shape (N,), optional
         Ids of the items. Default: their positions.
     threshold_a, threshold_b : float, optional
-        Deployed thresholds. Default: the least score that each model collected.
+        Deployed thresholds. Default: the lowest score that each model collected.
     exposure : (float, float), optional
-        Amount of traffic of A and of B in one unit, such as hours.
+        Amount of traffic of A and of B in one unit of measure, such as hours.
     units : (int, int), optional
         Number of units of A and of B, including units without an accepted item.
     split : float, optional
-        Intended share of the units for A, between 0 and 1.
+        Intended share of units for A, between 0 and 1.
     users : mapping of str to array_like, or frame of polars or pandas, optional
-        All units, including those without an accepted item: columns `unit`, `collected_by` and,
-        where it differs, `exposure`.
+        All units, including units without an accepted item: columns `unit`, `collected_by` and,
+        if it differs between units, `exposure`.
     mismatch : {"error", "drop"}
-        Treatment of items that their own model rejects offline. `error`: refuse the data; `drop`:
-        leave the items out.
+        Handling of items that the collecting model rejects offline.
     raw_machine : bool
-        Whether `machine` may be any finite numbers, for a calibration.
+        Whether machine scores can be any finite numbers, to be calibrated.
     unlabelled : bool
-        Whether labels and machine scores may both be missing, for a selection of items.
+        Whether labels and machine scores can both be missing, to select items for labels.
     name : str
         Name of the deployment.
     **columns : array_like, shape (N,)
@@ -178,17 +177,16 @@ def collected_items(
     Returns
     -------
     Deployment
-        Items in the order of their ids. Its `problems` are warnings for the reader.
+        Items in the order of their ids. `problems` contains warnings for the reader.
 
     Raises
     ------
     InputError
-        When lengths differ, an arm is empty or not known, an item lacks what it needs, the model
-        that collected it rejects it, a label or a probability is out of range, ids repeat, or
-        nothing is known of the truth.
+        If lengths differ, an arm is empty or unknown, an item lacks a value, its own model rejects
+        it, a label or a probability is out of range, ids repeat, or there are no labels.
     UsageError
-        If scores and decisions are both given, or are given for one model only, a number is out of
-        range, or the name of a column differs only slightly from that of an option.
+        If scores and decisions are both given, or for one model only, a number is out of range, or
+        the name of a column is similar to that of an option.
 
     Examples
     --------

@@ -167,13 +167,12 @@ class SimulationTable(PartialTable, frozen=True, kw_only=True):
 
 @dataclass(frozen=True)
 class AbbaScoring:
-    """Choices for scoring a deployment.
+    """Choices for the scoring of a deployment.
 
     Parameters
     ----------
     estimators : tuple of str
-        Estimators of the ratios: `corrected`, `direct`, `pooled`, `ab`, `soft`. Default: those that
-        the log allows.
+        Estimators: corrected, direct, pooled, ab, soft. Default: those that the log allows.
 
     Raises
     ------

@@ -54,27 +54,22 @@ GRID = 200  # thresholds, unless a grid is given
 
 @dataclass(frozen=True)
 class Choice:
-    """A request for thresholds of the candidate model B.
+    """Rules for the choice of a threshold.
 
     Parameters
     ----------
-    max_rfpr, min_rrecall : float, optional
-        Limits, each of which is a rule. `max_rfpr`: highest ratio of recalls (rRecall) with a ratio
-        of false-positive rates (rFPR) of at most this limit. `min_rrecall`: lowest rFPR with an
-        rRecall of at least this limit. Default: max_rfpr = 1, if both are None.
-    by : {"point", "upper"}
-        Quantity that meets the limit. `point`: the value. `upper`: the bound of its interval; in
-        each replicate the bound is the replicate times the ratio of bound and value in the data.
-    grid : int or tuple of float
-        Number of thresholds, which are quantiles of the scores that B accepts; or the thresholds
-        themselves.
-    test_set : Table, optional
-        Labelled trials with the scores of both models, for ratios in addition to those of AB/BA.
+    max_rfpr : float, optional Highest rFPR: the threshold with the highest rRecall is chosen.
+    Default: 1 if `min_rrecall` is not given, either. min_rrecall : float, optional Lowest rRecall:
+    the threshold with the lowest rFPR is chosen. by : {"point", "upper"} Figure that the limit is
+    for: the value, or the end of its interval. In a replicate, the ratio of end to value is that of
+    the data. grid : int or tuple of float Number of quantiles of the scores that B accepts, or the
+    thresholds themselves. test_set : Table, optional Labelled trials with scores of both models,
+    for ratios in addition to those of AB/BA.
 
     Raises
     ------
     UsageError
-        When a limit or the grid makes no sense.
+        If a limit or the grid is out of range.
     """
 
     max_rfpr: float | None = None
@@ -93,7 +88,7 @@ class Choice:
 
     @property
     def rules(self) -> tuple[Rule, ...]:
-        """The requested rules."""
+        """Rules that were asked for."""
         highest = () if self.max_rfpr is None else (Rule("max-rfpr", self.max_rfpr),)
         lowest = () if self.min_rrecall is None else (Rule("min-rrecall", self.min_rrecall),)
         return (*highest, *lowest) or (Rule("max-rfpr", 1.0),)
@@ -102,26 +97,32 @@ class Choice:
 def choose(
     deployment: Deployment, scoring: Scoring, choice: Choice, dims: Mapping[str, str] | None = None
 ) -> tuple[list[Estimate], list[Plane]]:
-    """Both ratios at the threshold that each rule chooses, and over all thresholds.
+    """Choose thresholds of the candidate model B, and compute both ratios there and at all
+    thresholds.
 
     Parameters
     ----------
     deployment : Deployment
         Deployment with scores of both models.
     scoring : Scoring
-        Plan, level, estimators and jobs. Default of the estimators: the recommended one.
+        Plan, level, jobs and estimators. Default of the estimator: the most trustworthy one.
+    choice : Choice
+        Rules for the choice.
     dims : mapping of str to str, optional
         Further dims of the rows, beside the deployment.
 
     Returns
     -------
     rows : list of Estimate
-        `rrecall` and `rfpr` by estimator and rule (`parameters["variant"]`), with the threshold.
+        `rrecall` and `rfpr` at the chosen threshold, for each estimator and rule
+        (`parameters["variant"]`).
+    planes : list of Plane
+        Both ratios at all thresholds of the grid, for each estimator.
 
     Raises
     ------
     UsageError
-        When there are no scores, or a threshold lies below the deployed one.
+        If there are no scores, or a threshold is below the deployed one.
     """
     about = {**(dims or {}), "system": deployment.name}
     grid = grid_of(deployment, choice)
