@@ -59,9 +59,7 @@ class Rule:
         return self.bounded(rrecall, rfpr, rfpr if self.limits == "rfpr" else rrecall)
 
     def bounded(self, rrecall: Array, rfpr: Array, bound: Array) -> Ints:
-        """Index of the best point whose bound keeps the limit, -1 without one; NaN keeps no
-        limit.
-        """
+        """Index of the best point whose bound keeps the limit; -1 without one; NaN keeps none."""
         known = np.isfinite(rrecall) & np.isfinite(rfpr) & ~np.isnan(bound)
         if self.limits == "rfpr":
             goal = np.where(known & (bound <= self.limit), rrecall, -np.inf)[..., ::-1]

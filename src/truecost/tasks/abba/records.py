@@ -390,9 +390,7 @@ def _weighing(deployment: Deployment) -> str:
 
 
 def untimed(deployment: Deployment) -> dict[str, str]:
-    """The reason why the time of labels has no cost, if none was measured, by the key of the
-    price.
-    """
+    """The reason why labels without a measured time cost nothing, by the key of the price."""
     d = deployment
     if d.seconds is not None and (d.labelled & np.isfinite(d.seconds)).any():
         return {}
