@@ -158,7 +158,7 @@ class Mark:
     live: str = ""
 
     def along(self, axis: Literal["x", "y"], *, rows: bool) -> Iterator[Values]:
-        """Its numbers on one axis; `rows`: whether y is an axis of names."""
+        """The numbers of the mark on one axis; `rows`: whether y is an axis of names."""
         yield self.x if axis == "x" else self.y
         across = self.x is None or (rows and self.kind != "band")
         if (axis == "x") == (across and self.kind != "band"):

@@ -348,9 +348,9 @@ def without_dims(row: Row, names: Sequence[str] = PARTS) -> Row:
 
 
 def mean_rows(rows: Iterable[Row]) -> list[Row]:
-    """Of methods the means over runs only, of AB/BA the estimator to trust; every row of systems.
+    """The rows without single runs of methods, and only the recommended estimator of AB/BA.
 
-    That to trust is the one of the whole data, where they have a row.
+    The recommended one is that of the whole data, where these have a row.
     """
     found = [r for r in rows if _estimator(r) not in BESIDE]
     trusted: dict[tuple[str, ...], str] = {}

@@ -29,8 +29,8 @@ def titles_of(about: str) -> tuple[str, str]:
 
 
 def shortest(row: Row) -> str:
-    """Why an empty output has another edit rate than 100%, after a comma: with several references
-    it lacks fewer words than they have in the mean.
+    """A clause on why an empty output has an edit rate other than 100%: with several references it
+    lacks fewer words than their mean length.
     """
     if row.measure != "ter" or row.naive in (None, 1):
         return ""

@@ -26,8 +26,8 @@ MOST = 20.0  # of a limit: no two models that are held against each other lie fu
 
 @dataclass(frozen=True)
 class Rule:
-    """How a threshold is chosen: highest rRecall with rFPR <= limit, or lowest rFPR with
-    rRecall >= limit.
+    """A rule for thresholds: highest rRecall with rFPR <= limit, or lowest rFPR with rRecall >=
+    limit.
     """
 
     name: Literal["max-rfpr", "min-rrecall"]

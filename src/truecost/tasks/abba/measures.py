@@ -245,7 +245,9 @@ def _both_ways(statistic: str) -> Rule:
 
 
 def _pooled_rule(statistic: str) -> Rule:
-    """The same with the items that both accept from both arms, as many as fall to either arm."""
+    """The interval rule of the pooled estimate: items that both models accept come from both arms,
+    in proportion to their numbers.
+    """
 
     def rates(totals: Totals, *_: object) -> list[Rate]:
         both = np.asarray(totals.sums("collected", "items"), np.float64)[0, :, 0]

@@ -234,8 +234,8 @@ def remarks(study: "Study", parts: "Sequence[Part]") -> Sequence[str]:
 
 
 def _improving(plane: Plane) -> Iterator[str]:
-    """Which thresholds improve both ratios; then the limits without effect, and where to look
-    (not of a test set, which was not deployed).
+    """Remarks on thresholds that improve both ratios, on limits without effect, and on where to
+    look next (not for a test set, which was not deployed).
     """
     text = "no threshold of B improves both ratios"
     if plane.better:

@@ -130,8 +130,8 @@ def read_search(source: Source, reader: Reader, study: Study) -> Search:
 def _beside(
     detections: DetectionList, data: DataTable, reader: Reader, study: Study
 ) -> ScorerDifference | None:
-    """The same search as the reference scorer aligns it, where its presets are asked for and its
-    quirks are not.
+    """The difference to the alignment of the reference scorer, where its presets are used without
+    its quirks; otherwise None.
     """
     table = study.table(TermsTable)
     if table.compat or not from_nist(study):

@@ -183,8 +183,8 @@ class Calibrated:
 
 
 def scoring_after(scoring: Scoring) -> Scoring:
-    """The same scoring for calibrated trials, without what belongs to the scores as they were: a
-    training prior, a deployed threshold and class shares.
+    """The scoring for calibrated trials, without settings for the raw scores: training prior,
+    deployed threshold and class shares.
     """
     own = scoring.chosen(TrialsScoring)
     bare = replace(own, training_prior=None, threshold=None, whole_shares=None)
