@@ -241,7 +241,9 @@ class Picture:
         return without_empty_columns(self.title or self.name, header, cells)
 
     def _details(self, mark: Mark) -> str:
-        """What a pointer reads, without what other columns of the table and the title say."""
+        """The text for a pointer, without the content of other columns of the table and the
+        title.
+        """
         about, colon, said = mark.label.partition(": ")
         known = {mark.series, *self.title.split(", ")}
         places = self.x.place(mark.x), self.y.place(mark.y)

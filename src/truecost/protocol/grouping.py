@@ -84,7 +84,7 @@ class Units:
 
     @property
     def joined(self) -> str:
-        """How several columns form units; empty where there are not several."""
+        """The way in which several columns form units; empty without several."""
         if len(self.columns) < 2:
             return ""
         each = (f"{n} of {c}" for c, n in zip(self.columns, self.levels, strict=True))
@@ -236,7 +236,7 @@ class Levels(Axis):
 
     @property
     def reading(self) -> str:
-        """How it was read."""
+        """A note on how the column was read."""
         return f"{self.name} ({counted(len(self.levels), 'level')})"
 
     def encoded(self, train: Marks) -> Floats:
@@ -259,7 +259,7 @@ class Numbers:
 
     @property
     def reading(self) -> str:
-        """How it was read."""
+        """A note on how the column was read."""
         return f"{self.name} (numbers)"
 
     def encoded(self, train: Marks) -> Floats:

@@ -148,19 +148,19 @@ def page_of(task: str) -> "Page":
 
 @dataclass(frozen=True)
 class Part:
-    """One collection and application.
+    """One collection and one application of a result.
 
     Attributes
     ----------
     dims : tuple of (str, str)
-        Those of `collection` and `application` of which there are several, with their names.
+        Names of the collection and the application; each only where there are several.
     """
 
     dims: tuple[tuple[str, str], ...]
 
     @property
     def title(self) -> str:
-        """As curves name it: `collection far, application strict`; empty for the only part."""
+        """The name in curves: `collection far, application strict`; empty for the only part."""
         return title_of(dict(self.dims))
 
     @property
@@ -170,7 +170,7 @@ class Part:
 
     @property
     def name(self) -> str:
-        """As a heading names it: `far, strict`."""
+        """The name in headings: `far, strict`."""
         return ", ".join(name for _, name in self.dims)
 
 

@@ -165,7 +165,7 @@ def counts(row: Row) -> str:
 
 
 def errors_of(row: Row) -> str:
-    """Of a row of items the sums that its measure divides; empty where they do not tell."""
+    """The sums that the measure of a row of items divides; empty where they are not known."""
     measure = measure_of(row.label, row.task)
     return "" if measure is None or row.item == "trial" else error_words(measure, row.counts)
 

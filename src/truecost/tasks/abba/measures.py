@@ -185,7 +185,8 @@ def rrecall(totals: Totals, _: Application, estimator: str) -> Told:
 
 
 def rfpr(totals: Totals, _: Application, estimator: str) -> Told:
-    """False-positive rate of the candidate B over that of the deployed A, the same with L = 0.
+    """False-positive rate of the candidate B over that of the deployed A, P(B = 1 | L = 0) / P(A =
+    1 | L = 0).
 
     Range [0, inf), lower is better; 1 is a candidate that falsely accepts as much as the deployed
     model. Petegrosso et al. 2022, Eq. 3, 6, 7, 8.
@@ -196,8 +197,8 @@ def rfpr(totals: Totals, _: Application, estimator: str) -> Told:
 def rfdr(totals: Totals, _: Application) -> Result:
     """False-discovery rate of arm B over that of arm A: shares of false accepts among the accepted.
 
-    A plain A/B test: what B collected against what A collected, nothing decoded offline. Range
-    [0, inf), lower is better; 1 is no difference. Petegrosso et al. 2022, Eq. 13 and A.1.3.
+    A plain A/B test: items collected by B against items collected by A, without offline decoding.
+    Range [0, inf), lower is better; 1 is no difference. Petegrosso et al. 2022, Eq. 13 and A.1.3.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         false = human(totals.sums)[1].sum(axis=-1)
@@ -205,7 +206,8 @@ def rfdr(totals: Totals, _: Application) -> Result:
 
 
 def raccepts(totals: Totals, _: Application) -> Result:
-    """Accepted items per exposure of arm B over those of arm A, labels aside: a plain A/B test.
+    """Accepted items per exposure of arm B over those of arm A, whatever their labels: a plain A/B
+    test.
 
     Range [0, inf); neither way is better by itself (the direction is that of fewer interruptions);
     1 is no difference. Petegrosso et al. 2022, A.1.3.

@@ -167,12 +167,12 @@ class SimulationTable(PartialTable, frozen=True, kw_only=True):
 
 @dataclass(frozen=True)
 class AbbaScoring:
-    """How a deployment is scored.
+    """Choices for the scoring of a deployment.
 
     Parameters
     ----------
     estimators : tuple of str
-        `corrected`, `direct`, `pooled`, `ab`, `soft`; those that the log allows when left out.
+        Estimators: corrected, direct, pooled, ab, soft. Default: those that the log allows.
 
     Raises
     ------

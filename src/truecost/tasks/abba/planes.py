@@ -183,7 +183,7 @@ def names_of(planes: Sequence[Plane]) -> list[str]:
 
 
 def told_apart(columns: Sequence[list[str]], otherwise: list[str]) -> list[list[str]]:
-    """Of columns of names those that differ; one of them where all are alike."""
+    """The columns of names that differ between rows; `otherwise` where none does."""
     return [column for column in columns if len({*column}) > 1] or [otherwise]
 
 

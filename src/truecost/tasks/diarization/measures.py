@@ -40,7 +40,7 @@ def missed(totals: Totals, _: Application) -> Result:
 
 
 def false_alarm(totals: Totals, _: Application) -> Result:
-    """Speaker time that is too much / speaker time of the reference; a part of `der`.
+    """Surplus speaker time of the output / speaker time of the reference; a part of `der`.
 
     sum of T max(0, Nsys - Nref) / sum of T Nref. Range [0, inf), lower is better; no naive
     baseline. Undefined without scored reference speech. Prokopalo et al. 2020, appendix B (Eq.
@@ -50,7 +50,7 @@ def false_alarm(totals: Totals, _: Application) -> Result:
 
 
 def confusion(totals: Totals, _: Application) -> Result:
-    """Speaker time that was given to another speaker / speaker time of the reference; in `der`.
+    """Speaker time of a wrong speaker / speaker time of the reference; a part of `der`.
 
     sum of T (min(Nref, Nsys) - Ncorrect) / sum of T Nref. Range [0, 1], lower is better; no naive
     baseline. Undefined without scored reference speech. Prokopalo et al. 2020, appendix B (Eq.

@@ -117,7 +117,7 @@ def count_costs(
 def _decision_costs(
     right: Sequence[Reference], options: ClassOptions
 ) -> tuple[Floats, npt.NDArray[np.bool_]]:
-    """What each decision costs for each row, and which of them are right: (rows, decisions)."""
+    """Cost of each decision for each row, and whether it is right: (rows, decisions)."""
     matrix, rows = options.matrix, {name: k for k, name in enumerate(options.classes)}
     own = np.zeros((len(right), len(options.decisions)))
     wanted = np.zeros(own.shape, np.bool_)
@@ -217,7 +217,7 @@ def count_words(
 
 
 def _best(rows: Counts, errors: Counts) -> Counts:
-    """Of each row the place with the fewest errors, the first of equal ones."""
+    """Index of the least errors in each row, the first of equal ones."""
     order = np.lexsort((np.arange(len(rows)), errors, rows))
     first = np.diff(rows[order], prepend=-1) > 0
     return np.asarray(order[first])
@@ -289,7 +289,7 @@ def _ngrams(statistics: Statistics) -> Both:
 
 
 def _characters(statistics: Statistics) -> Both:
-    """Of chrF and chrF++: no matches; the reference against itself."""
+    """Statistics of chrF and chrF++: without matches; of the reference against itself."""
     none = np.zeros_like(statistics["matches1"])
     orders = range(1, 1 + sum(name.startswith("matches") for name in statistics))
     longer = np.maximum(statistics["hypothesis1"], statistics["reference1"])

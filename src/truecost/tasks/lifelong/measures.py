@@ -106,10 +106,10 @@ def penalty(totals: Totals, application: Application, inner: Measure, how: Acros
 def penalised_score(totals: Totals, application: Application, inner: Measure, how: Across) -> Told:
     """Penalised score: S_pen = S_adapt + (S_imp - S_cor), weighed over time by the policy.
 
-    Direction as the score; may leave its range. The reference is that of `policy_score`. Beside it:
-    `no_learning`, S_base + S_imp - S_cor (the help changed nothing), and `no_generalisation`, S_imp
-    (the corrections were put in place and nothing else). Undefined as `policy_score`. Prokopalo et
-    al. 2020, Eq. 1 and 3.
+    Direction as the score; may leave its range. The naive baseline is that of `policy_score`.
+    Beside it: `no_learning`, S_base + S_imp - S_cor (the help changed nothing), and
+    `no_generalisation`, S_imp (the corrections were put in place and nothing else). Undefined as
+    `policy_score`. Prokopalo et al. 2020, Eq. 1 and 3.
     """
     values, _ = scores(totals, application, inner)
     of = values[:, how.version]
@@ -129,9 +129,9 @@ def generalisation_gain(
 ) -> Result:
     """Gain by generalisation: S_base - S_pen; the other way round where higher is better.
 
-    Above 0 the system made more of the corrections than they cost. Higher is better; the reference
-    puts the corrections in place and learns nothing else: S_base - S_imp. Prokopalo et al. 2020,
-    section 2.2 and Fig. 4.
+    Above 0, the corrections improved the outputs by more than they cost. Higher is better; the
+    naive baseline puts the corrections in place and learns nothing else: S_base - S_imp. Prokopalo
+    et al. 2020, section 2.2 and Fig. 4.
     """
     values, _ = scores(totals, application, inner)
     of, sign = values[:, how.version], _sign(inner, how)
@@ -174,7 +174,9 @@ def forgetting_max(totals: Totals, application: Application, inner: Measure, how
 
 
 def _since(totals: Totals, application: Application, inner: Measure, how: Across) -> Floats:
-    """How much more a version errs than the own version of each time did, averaged."""
+    """Mean difference between the errors of a version and those of the newest version at each
+    time.
+    """
     loss = _loss(totals, application, inner, how)
     past = _past(how)
     first = loss[:, np.where(past, how.own, 0), np.arange(len(past))]
@@ -249,8 +251,8 @@ def area_under_curve(
 
     A step function from the first cost to the maximum: a value holds until the next, the last one
     to the end. The score is that of all test items together; the area that of each run, averaged.
-    Direction as the score; the reference stays at the first value. Undefined without a range of
-    costs. Prokopalo et al. 2020, section 2.1 and Fig. 2.
+    Direction as the score; the naive baseline stays at the first value. Undefined without a range
+    of costs. Prokopalo et al. 2020, section 2.1 and Fig. 2.
     """
     values, _ = scores(totals, application, inner, CURVE)  # replicates, seeds, versions
     areas = [stepped(costs, values[:, seed], how.maximum) for seed, costs in enumerate(how.costs)]

@@ -237,7 +237,7 @@ def msr(totals: Totals, _: Application, how: Across) -> Result:
 
 
 def _mean_per_run(part: str, statistic: str) -> Function:
-    """What people did in a run, on average over the runs."""
+    """The effort of people in a run, on average over the runs."""
 
     def function(totals: Totals, _: Application, how: Across) -> Result:
         return totals.sums(part, statistic)[:, how.version] / how.runs, NONE
@@ -259,7 +259,7 @@ def classification_cost(totals: Totals, _: Application) -> Result:
 
 
 def _constant(totals: Totals) -> list[Array]:
-    """What each constant decision costs, as far as there are any."""
+    """The cost of each constant decision, as far as there are any."""
     found: list[Array] = []
     for decision in count():
         try:

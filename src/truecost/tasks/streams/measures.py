@@ -58,13 +58,13 @@ def imlm(totals: Totals, application: Application, how: Effort = PLAIN) -> Resul
 
 
 def imlm_seconds(totals: Totals, _: Application, how: Effort = PLAIN) -> Result:
-    """The same with measured annotation times: the person's seconds relative to labelling all.
+    """`imlm` with measured annotation times: seconds of the person relative to labelling all items.
 
     (seconds of the annotations + mean seconds (N_fp + q N_fn)) / (mean seconds N). Range [0, inf),
-    lower is better; 1 is labelling everything by hand. Annotations without a measured time take
-    the mean. The seconds of an item are stated, or else the mean over the annotations, and then
-    this is `imlm` again, as their sum is that mean times their number. Undefined where no time was
-    measured and none is stated. Lindsey et al., Eq. 2.
+    lower is better; 1 is labelling everything by hand. Annotations without a measured time take the
+    mean. The seconds of an item are stated, or else the mean over the annotations, and then this is
+    `imlm` again, as their sum is that mean times their number. Undefined where no time was measured
+    and none is stated. Lindsey et al., Eq. 2.
     """
 
     def value(sums: Sums) -> Floats:
@@ -188,8 +188,8 @@ def _sum_of(statistic: str) -> Any:
 def n_annotations(totals: Totals, _: Application, how: Effort = PLAIN) -> Result:
     """Number of annotations: N_ann, those made before the streams included as asked.
 
-    Mean over runs, summed over streams. Range [0, inf), lower is better; the reference labels every
-    item. Lindsey et al., Eq. 2.
+    Mean over runs, summed over streams. Range [0, inf), lower is better; the naive baseline labels
+    every item. Lindsey et al., Eq. 2.
     """
     del how
     return _summed(totals, lambda s: s["annotations"]), _summed(totals, lambda s: s["items"])

@@ -61,7 +61,7 @@ class Naming:
 
     @property
     def signature(self) -> str:
-        """Its form in signatures."""
+        """The text in signatures."""
         target = f"|target:{self.target}" if self.target is not None else ""
         return f"kind:{self.kind}{target}"
 

@@ -208,7 +208,7 @@ class Fit:
 
     @property
     def logit(self) -> float:
-        """Of the effective prior, in nats."""
+        """Log odds of the effective prior, in nats."""
         return float(np.log(self.prior) - np.log1p(-self.prior))
 
     @property

@@ -53,8 +53,8 @@ def _rates(totals: Totals, how: Averaging, kind: str = "") -> tuple[Shares, Floa
 def atwv(totals: Totals, application: Application, how: Averaging = MEAN) -> Told:
     """Actual term-weighted value: TWV at the system's decisions.
 
-    1 - mean_q Pmiss(q) - beta mean_q Pfa(q). Range [-beta, 1], higher is better; the reference, 0,
-    rejects everything. Rodriguez-Fuentes & Penagarikano 2013, Eq. 6.
+    1 - mean_q Pmiss(q) - beta mean_q Pfa(q). Range [-beta, 1], higher is better; the naive baseline
+    rejects everything and gets 0. Rodriguez-Fuentes & Penagarikano 2013, Eq. 6.
     """
     shares, correct, false = _rates(totals, how)
     return correct - shares.beta(application) * false, 0.0, {"vanished": shares.vanished}
@@ -64,7 +64,7 @@ def twv_bayes(totals: Totals, application: Application, how: Averaging = MEAN) -
     """TWV at the Bayes threshold of the scores, taken as natural-log likelihood ratios.
 
     A detection is accepted when its score >= -logit(Ptar). Range [-beta, 1], higher is better; the
-    reference, 0, rejects everything. Rodriguez-Fuentes & Penagarikano 2013, Eq. 30-31.
+    naive baseline rejects everything and gets 0. Rodriguez-Fuentes & Penagarikano 2013, Eq. 30-31.
     """
     shares, correct, false = _rates(totals, how, "_bayes")
     return correct - shares.beta(application) * false, 0.0, {"vanished": shares.vanished}
@@ -73,8 +73,8 @@ def twv_bayes(totals: Totals, application: Application, how: Averaging = MEAN) -
 def p_miss(totals: Totals, _: Application, how: Averaging = MEAN) -> Told:
     """Mean over queries of the share of targets that are missed, at the system's decisions.
 
-    Range [0, 1], lower is better; the reference, 1, rejects everything. Rodriguez-Fuentes &
-    Penagarikano 2013, Eq. 1 and 4.
+    Range [0, 1], lower is better; the naive baseline rejects everything and gets 1.
+    Rodriguez-Fuentes & Penagarikano 2013, Eq. 1 and 4.
     """
     shares, correct = _rates(totals, how)[:2]
     return missed(correct), 1.0, {"vanished": shares.vanished}
@@ -83,8 +83,8 @@ def p_miss(totals: Totals, _: Application, how: Averaging = MEAN) -> Told:
 def p_fa(totals: Totals, _: Application, how: Averaging = MEAN) -> Told:
     """Mean over queries of the share of nontargets that are accepted.
 
-    Range [0, 1], lower is better; the reference, 0, rejects everything. Rodriguez-Fuentes &
-    Penagarikano 2013, Eq. 2, 3 and 5.
+    Range [0, 1], lower is better; the naive baseline rejects everything and gets 0.
+    Rodriguez-Fuentes & Penagarikano 2013, Eq. 2, 3 and 5.
     """
     shares, false = _rates(totals, how)[::2]
     return false, 0.0, {"vanished": shares.vanished}
@@ -107,8 +107,8 @@ def mtwv(totals: Totals, application: Application, how: Averaging = MEAN) -> Tol
 
     max over the submitted scores t (tied scores together), and over rejecting everything, of
     TWV(t); of equal ones the lowest threshold. It describes the scores and bounds ATWV from above.
-    Every replicate takes its own best, so that the interval lies somewhat too high.
-    Range [0, 1], higher is better; the reference, 0, rejects everything. Rodriguez-Fuentes &
+    Every replicate takes its own best, so that the interval lies somewhat too high. Range [0, 1],
+    higher is better; the naive baseline rejects everything and gets 0. Rodriguez-Fuentes &
     Penagarikano 2013, section 2.3.
     """
     shares = Shares.from_totals(totals, how)
@@ -129,8 +129,8 @@ def mtwv(totals: Totals, application: Application, how: Averaging = MEAN) -> Tol
 def otwv(totals: Totals, application: Application, how: Averaging = MEAN) -> Told:
     """Optimum TWV: each query at its own best threshold, chosen again in each replicate.
 
-    mean_q max_t (1 - Pmiss(q, t) - beta Pfa(q, t)). Range [0, 1], higher is better; the reference,
-    0, rejects everything. NIST, KWSEval.
+    mean_q max_t (1 - Pmiss(q, t) - beta Pfa(q, t)). Range [0, 1], higher is better; the naive
+    baseline rejects everything and gets 0. NIST, KWSEval.
     """
     if how.pooled:
         value, reference, told = mtwv(totals, application, how)

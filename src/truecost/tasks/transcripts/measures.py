@@ -69,12 +69,12 @@ def mer(totals: Totals, _: Application) -> Result:
 
 
 def cpwer(totals: Totals, _: Application) -> Result:
-    """Concatenated minimum-permutation word error rate: the word error rate of recordings whose
-    speakers are held against those of the reference that make the errors fewest.
+    """Concatenated minimum-permutation word error rate: the word error rate of recordings, with the
+    assignment of speakers to those of the reference that has the fewest errors.
 
-    Texts of a speaker are put together in the order of time; a speaker without a partner is all
-    deleted or all inserted. Range [0, inf), lower is better; the naive baseline is an empty output
-    and gets 1.0 (100 %). Undefined when the reference has no words. Watanabe et al. 2020.
+    The texts of a speaker are joined in the order of time; all words of a speaker without a partner
+    are deletions or insertions. Range [0, inf), lower is better; the naive baseline is an empty
+    output and gets 1.0 (100 %). Undefined when the reference has no words. Watanabe et al. 2020.
     """
     return _rate(totals, SESSIONS, ERRORS, "reference"), 1.0
 
@@ -90,10 +90,10 @@ def bounded_wer(totals: Totals, _: Application) -> Result:
 
 
 def unit_accuracy(totals: Totals, _: Application) -> Result:
-    """Unit accuracy: words of the reference that were put out / words of the reference.
+    """Unit accuracy: recognised words of the reference / words of the reference.
 
     Range [0, 1], higher is better; the naive baseline is an empty output and gets 0. Undefined when
-    the reference has no words. It does not see insertions. Ferrer et al. 2024, section 3.2.
+    the reference has no words. It ignores insertions. Ferrer et al. 2024, section 3.2.
     """
     return _rate(totals, WORDS, "hits", "reference"), 0.0
 
@@ -127,7 +127,7 @@ MEASURES = (
     ),
     _of(
         *(bounded_wer, WORDS, "Bounded word error rate"),
-        *("errors over the most there can be", _over("longest")),
+        *("errors over the largest possible number", _over("longest")),
     ),
     _of(
         *(unit_accuracy, WORDS, "Unit accuracy", PAPER),

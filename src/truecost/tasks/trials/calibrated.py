@@ -262,7 +262,7 @@ def _refuse_in_parts(
 
 
 def _fitted_by(scoring: Scoring, fitting: CalibrationTable) -> dict[str, Any]:
-    """What enters a fit: of the scoring, and the options of the method."""
+    """The settings of a fit: those of the scoring, and the options of the method."""
     given = fitting.given()
     return fitted_by(scoring) | {key: given[key] for key in OF_METHODS if key in given}
 

@@ -263,7 +263,7 @@ def _merged_labels(table: Table, options: Options, kind: str, column: str) -> tu
 def _named_classes(
     columns: tuple[str, ...] | None, classes: tuple[str, ...], options: Options
 ) -> tuple[str, ...]:
-    """That class names are ends of the names of columns, or stand in another order than they."""
+    """A note where class names are the ends of column names, or in another order."""
     if not columns or columns == classes or len(columns) != len(classes):
         return ()
     ends = without_prefix(columns, classes)

@@ -47,16 +47,16 @@ MOST = 1e9  # labels, beyond which none are counted
 
 @dataclass(frozen=True, eq=False)
 class Machine:
-    """The judgements of a machine about trials.
+    """Machine labels of trials.
 
     Attributes
     ----------
     column : str
-        Where it says so.
+        Column of the machine labels.
     shares : ndarray of float64, shape (N, K), optional
         Probability of each class, where trials have classes.
     judged : ndarray of bool, shape (N,), optional
-        Which labels are of a human.
+        Whether each trial has a human label.
     """
 
     column: str

@@ -186,8 +186,8 @@ def chosen(story: Story) -> Section | None:
 
 
 TESTED = (
-    "On dev, where it was chosen, a threshold looks better than it is; the intervals allow for "
-    "that. Expect in use the values on test."
+    "A threshold looks better on the data where it was chosen (dev) than it is; the intervals "
+    "allow for that. The values on test are those to expect in use."
 )
 
 

@@ -223,10 +223,7 @@ def context_of(
 
 
 def _costly(trials: Trials, scoring: Scoring, table: Floats) -> dict[str, float]:
-    """How many errors there are of the kind that makes up most of the cost.
-
-    A cost that is mostly that of three false alarms rests on three events, however many misses.
-    """
+    """Number of errors of the kind that makes up most of the cost."""
     if not scoring.application.plain_detection or not table.sum(axis=1).all():
         return {}
     miss, fa = counting.risks(trials, scoring)

@@ -297,14 +297,16 @@ def _calibration(
     x = c.said if llr else expit(c.said)
     y = np.where(np.isinf(c.seen), np.nan, c.seen) if llr else expit(c.seen)
     marks = [Mark(kind="line", x=x, y=y, series=c.system)]
-    x = np.clip(c.drawn(c.bin_said), *ends)
+    at_scale, words = [c.drawn(v) for v in (c.bin_said, c.bin_seen)], "" if llr else "%"
+    x = np.clip(at_scale[0], *ends)
     drawn = (np.clip(c.drawn(v), *height) for v in (c.bin_seen, c.bin_lower, c.bin_upper))
-    for at, seen, low, high, predicted, share in zip(
-        x, *drawn, c.bin_said, c.bin_seen, strict=True
+    for at, seen, low, high, share, predicted, empirical in zip(
+        x, *drawn, c.bin_seen, *at_scale, strict=True
     ):
         if intervals and np.isfinite([low, high]).all():
             marks.append(Mark(kind="interval", x=at, lo=low, hi=high, series=c.system))
-        said = f"{c.system}: predicted {figure(predicted, '%')}, {figure(share, '%')} seen"
+        said = f"{c.system}: predicted {figure(predicted, words)}, "
+        said += f"empirical {figure(empirical, words)}"
         kind: Kind = "hollow" if share <= 0 or share >= 1 else "dot"
         marks.append(Mark(kind=kind, x=at, y=seen, series=c.system, label=said))
     return marks
