@@ -80,9 +80,11 @@ class Cubic(Fitted):
 
         Raises
         ------
-        InputError If a class has no trials, there are fewer than four different scores, neither
-        polynomial nor spline can be fitted, or the arrays have different lengths. UsageError If the
-        prior is out of range.
+        InputError
+            If a class has no trials, there are fewer than four different scores, neither polynomial
+            nor spline can be fitted, or the arrays have different lengths.
+        UsageError
+            If the prior is out of range.
         """
         data = sample(scores, labels, prior, weights)
         affine.standard(data)  # refuses equal scores

@@ -117,14 +117,24 @@ def select(
 
     Parameters
     ----------
-    deployment : Deployment Deployment with items to label. budget : int Number of new labels, at
-    least 1. target : {"rfpr", "rrecall", "both", "fpr"} Figure whose error is smallest. `rfpr`,
-    `rrecall`: log ratio of false-positive rates or of recalls, by the direct estimator. `both`: sum
-    of both variances, each divided by its minimum. `fpr`: share of false accepts among all
-    collected items. floor : int Lowest number of labels of a stratum, earlier ones included. All
-    items, if it has fewer; lower for all strata, if the budget is too small. seed : int Seed of the
-    draw, at least 0. rates : mapping of str to float, optional Assumed share of false accepts, by
-    cell or by stratum. Default: see `strata.stratify`.
+    deployment : Deployment
+        Deployment with items to label.
+    budget : int
+        Number of new labels, at least 1.
+    target : {"rfpr", "rrecall", "both", "fpr"}
+        Quantity whose variance is minimised.
+
+        - `rfpr`, `rrecall`: logarithm of the ratio of false-positive rates, or of the ratio of
+          recalls, by the direct estimator.
+        - `both`: sum of the variances of `rfpr` and `rrecall`, each divided by its minimum.
+        - `fpr`: share of false accepts among all collected items.
+    floor : int
+        Lowest number of labels of a stratum, earlier ones included. In a stratum with fewer items,
+        all are labelled. If the budget is too small, the floor is lower for all strata.
+    seed : int
+        Seed of the draw, at least 0.
+    rates : mapping of str to float, optional
+        Assumed share of false accepts, by cell or by stratum. Default: see `strata.stratify`.
 
     Returns
     -------

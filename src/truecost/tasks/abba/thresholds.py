@@ -58,13 +58,22 @@ class Choice:
 
     Parameters
     ----------
-    max_rfpr : float, optional Highest rFPR: the threshold with the highest rRecall is chosen.
-    Default: 1 if `min_rrecall` is not given, either. min_rrecall : float, optional Lowest rRecall:
-    the threshold with the lowest rFPR is chosen. by : {"point", "upper"} Figure that the limit is
-    for: the value, or the end of its interval. In a replicate, the ratio of end to value is that of
-    the data. grid : int or tuple of float Number of quantiles of the scores that B accepts, or the
-    thresholds themselves. test_set : Table, optional Labelled trials with scores of both models,
-    for ratios in addition to those of AB/BA.
+    max_rfpr : float, optional
+        Highest allowed ratio of false-positive rates (rFPR). Of the thresholds that meet this
+        limit, the one with the highest ratio of recalls (rRecall) is chosen. Default: 1 if
+        `min_rrecall` is not given either.
+    min_rrecall : float, optional
+        Lowest allowed ratio of recalls (rRecall). Of the thresholds that meet this limit, the one
+        with the lowest ratio of false-positive rates (rFPR) is chosen.
+    by : {"point", "upper"}
+        Quantity that must meet the limit. `point`: the value of the ratio. `upper`: the upper end
+        of its interval for `max_rfpr`, the lower end for `min_rrecall`. In each replicate, this end
+        is the replicate times the ratio of end and value in the data.
+    grid : int or tuple of float
+        Candidate thresholds, or their number. With a number, the candidates are quantiles of the
+        scores that B accepts.
+    test_set : Table, optional
+        Labelled trials with scores of both models, for ratios in addition to those of AB/BA.
 
     Raises
     ------

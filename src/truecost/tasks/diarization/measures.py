@@ -62,11 +62,11 @@ def confusion(totals: Totals, _: Application) -> Result:
 def jer(totals: Totals, _: Application) -> Result:
     """Jaccard error rate: mean over reference speakers of 1 - intersection / union.
 
-    With the one-to-one mapping of speakers of each recording that makes it least; a speaker without
-    a partner counts 1. All speakers of all recordings have the same weight. Range [0, 1], lower is
-    better; the naive baseline is an empty output and gets 1. Undefined without a reference speaker.
-    Ryant et al. 2019 (second DIHARD challenge); pyannote.metrics maps by the time in common
-    instead, which never gives less.
+    The speakers of each recording are mapped one to one so that the rate is lowest; a speaker
+    without a partner counts 1. All speakers of all recordings have the same weight. Range [0, 1],
+    lower is better; the naive baseline is an empty output and gets 1. Undefined without a reference
+    speaker. Ryant et al. 2019 (second DIHARD challenge). pyannote.metrics maps by common time
+    instead, so its rate is never lower.
     """
     return ratio(totals, SPEAKERS, "errors", "speakers"), 1.0
 

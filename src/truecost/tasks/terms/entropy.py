@@ -41,9 +41,10 @@ ENTROPY = (*COUNTS, "term_floor")
 def cnxe(totals: Totals, application: Application, variant: str, how: Averaging = MEAN) -> Told:
     """Normalised cross entropy of the scores as log-likelihood ratios.
 
-    (Ptar mean over targets of Clog + (1-Ptar) mean over nontargets of Clog) / prior entropy. Range
-    [0, inf), lower is better; 1.0 is the prior alone (llr = 0 everywhere); above 1 the scores do
-    harm. Rodriguez-Fuentes & Penagarikano 2013, Eq. 37-43.
+    (Ptar mean over targets of Clog + (1-Ptar) mean over nontargets of Clog) / prior entropy, with
+    Clog = -log2 of the posterior of the right answer. Range [0, inf), lower is better; 1.0 is the
+    prior alone (llr = 0 everywhere); above 1 the scores are worse than none. Rodriguez-Fuentes &
+    Penagarikano 2013, Eq. 37-43.
     """
     shares, missing, rest = _shares(totals, variant, how)
     floor = {c: totals.sums("term_floor", c)[:, None] for c in ("target", "nontarget")}

@@ -79,9 +79,10 @@ class Calibrated:
 
         Returns
         -------
-        Table Detection: the column `score` contains log-likelihood ratios in nats. Several classes:
-        a column of log-posteriors for each class. An original column of this name is now
-        `raw_NAME`.
+        Table
+            Table with the calibrated scores. Detection: the column `score` contains log-likelihood
+            ratios in nats. Several classes: a column of log-posteriors for each class. An original
+            column with the name of a calibrated one gets the prefix `raw_`.
         """
         trials = self.trials
         rows = np.arange(len(trials.labels))

@@ -125,12 +125,13 @@ def top_k(totals: Totals, application: Application, k: int) -> Result:
 
 
 def ece(totals: Totals, application: Application) -> Result:
-    """Expected calibration error: sum_b abs(sum_k P_k (confidence - right) / N_k) over 15 equally
-    wide bins of confidence.
+    """Expected calibration error over 15 equally wide bins of confidence.
 
-    Confidence is the largest posterior (of a detection task that of the target) at the priors of
-    the application, right whether that class is the true one. Range [0, 1], lower is better; the
-    naive baseline says the priors and gets 0. Guo et al. (2017); Ferrer et al. 2024, section 3.6.
+    sum over bins b of abs(sum over its trials of P_k (confidence - right) / N_k), for trials of
+    class k with prior P_k and N_k trials. Confidence is the largest posterior (detection: that of
+    the target) at the priors of the application; right is 1 if that class is true, else 0. Range
+    [0, 1], lower is better; the naive baseline gives the priors as posteriors and gets 0. Guo et
+    al. (2017); Ferrer et al. 2024, section 3.6.
     """
     sizes = totals.sums("bins", "n").sum(axis=-1)
     priors = application.class_priors(sizes)

@@ -213,8 +213,8 @@ def nec(totals: Totals, application: Application) -> Result:
     """Normalised expected cost: expected cost / cost of the best constant decision.
 
     sum_k P_k sum_d c[k, d] R[k, d] / min_d sum_k P_k c[k, d]. Range [0, inf), lower is better; 1.0
-    is the naive baseline, which uses only the priors. Each replicate computes its cost again;
-    undefined if it is 0. Ferrer et al. 2024, section 3.5.
+    is the naive baseline, which uses only the priors. Each replicate computes the cost of the naive
+    baseline again. Undefined if this cost is 0. Ferrer et al. 2024, section 3.5.
     """
     cost, naive = _costs(totals, application)
     return share(cost, naive), 1.0

@@ -99,10 +99,10 @@ def brier(totals: Totals, application: Application) -> Result:
 
 
 def nbs(totals: Totals, application: Application) -> Result:
-    """Normalised Brier score: Brier score / that of the priors alone.
+    """Normalised Brier score: Brier score / Brier score of the priors.
 
     Range [0, inf), lower is better; 1.0 is the naive baseline, which uses only the priors. Each
-    replicate computes its score again. Ferrer et al. 2024, section 3.5.
+    replicate computes the score of the naive baseline again. Ferrer et al. 2024, section 3.5.
     """
     value, reference = brier(totals, application)
     return share(value, reference), 1.0
@@ -125,11 +125,11 @@ def cnxe(totals: Totals, application: Application) -> Result:
     """Normalised cross entropy of the likelihood ratios at the application's effective prior.
 
     (Ptar mean over targets + (1-Ptar) mean over nontargets of the log cost) / prior entropy; the
-    log cost is log2(1 + exp(-llr - logit(Ptar))) for a target, with both signs turned for a
-    nontarget. Range [0, inf], lower is better; 1.0 knows only the prior. Infinite if the true class
-    of a trial has probability 0. When the prior is left to the data, logit(Ptar) is that of all
-    data (it turns scores into posteriors, part of the system), all else that of the replicate.
-    Rodriguez-Fuentes & Penagarikano 2013, Eq. 36-43.
+    log cost is log2(1 + exp(-llr - logit(Ptar))) for a target and log2(1 + exp(llr + logit(Ptar)))
+    for a nontarget. Range [0, inf], lower is better; 1.0 is a system with llr = 0 for every trial.
+    Infinite if the true class of a trial has probability 0. If the prior is that of the data,
+    logit(Ptar) is that of all data, because it belongs to the system, and the rest that of each
+    replicate. Rodriguez-Fuentes & Penagarikano 2013, Eq. 36-43.
     """
     counts, means = _mean_losses(totals, "llr", "cnxe")
     priors = application.class_priors(counts)

@@ -89,12 +89,11 @@ def auc(totals: Totals, _: Application) -> Result:
 
 
 def miss_at_fa(totals: Totals, _: Application, rate: float) -> Result:
-    """Least miss rate among the thresholds whose false-alarm rate is at most the given one.
+    """Lowest miss rate among the thresholds whose false-alarm rate is at most the given one.
 
-    min Pmiss(t) over t with Pfa(t) <= rate. A subset has its miss rate at the threshold that each
-    replicate chooses on all trials (`--threshold-by subset`: at its own). Range [0, 1], lower is
-    better; the naive baseline, chance, gets 1 - rate. Ferrer et al. 2024, section 3.1, on what it
-    does not tell.
+    min Pmiss(t) over t with Pfa(t) <= rate. For a subset, each replicate chooses the threshold on
+    all trials (with `--threshold-by subset`: on the subset). Range [0, 1], lower is better; the
+    naive baseline, chance, gets 1 - rate. Ferrer et al. 2024, section 3.1, on its limits.
     """
     return _least_misses(totals, rate), 1 - rate
 
@@ -136,12 +135,12 @@ def fa_at_miss(totals: Totals, _: Application, rate: float) -> Result:
 
 
 def miss_at_fa_per_hour(totals: Totals, _: Application, rate: float) -> Result:
-    """Least miss rate among the thresholds with at most the given number of false alarms an hour.
+    """Lowest miss rate among the thresholds with at most the given number of false alarms an hour.
 
-    min Pmiss(t) over t with Pfa(t) N / H <= rate, where N nontargets stand for H hours of audio in
-    the data. Subsets as for `miss_at_fa`. Range [0, 1], lower is better; the naive baseline,
-    chance, gets 1 - rate H / N, and 0 at the least. Ferrer et al. 2024, section 3.1, on what it
-    does not tell.
+    min Pmiss(t) over t with Pfa(t) N / H <= rate, for N nontargets in H hours of audio. For a
+    subset, each replicate chooses the threshold on all trials (with `--threshold-by subset`: on the
+    subset). Range [0, 1], lower is better; the naive baseline, chance, gets 1 - rate H / N, but at
+    least 0. Ferrer et al. 2024, section 3.1, on its limits.
     """
     limit = share_per_hour(totals, rate)
     return _least_misses(totals, limit), 1 - limit
