@@ -111,8 +111,7 @@ def gain(weights: npt.ArrayLike, rates: npt.ArrayLike, overall: float | None = N
     >>> round(found.gain, 4), round(found.gain_of_strata, 4)
     (0.2423, 0.0824)
     >>> print(found.problems[0])
-    the overall rate is given as 0.08, but the strata have 0.065 together: only the gain at 0.065
-    can be expected
+    the overall rate is given as 0.08, but the strata have 0.065 together: only the gain at ...
     """
     shares, p = _checked(weights, rates)
     together = float((shares * p).sum())
