@@ -49,11 +49,18 @@ def entry_in(module: ModuleType, name: str) -> str:
     return f".. autodata:: {PLACES[module.__name__][name][0]}.{name}\n   :no-value:\n"
 
 
+def public() -> list[object]:
+    """The public values of the package."""
+    return [getattr(truecost, name) for name in truecost.__all__]
+
+
 def directive(place: str, value: object) -> str:
     """The autodoc directive for a class or a function."""
     if not inspect.isclass(value):
         return f".. autofunction:: {place}\n"
-    bases = "" if value.__bases__ == (object,) else "   :show-inheritance:\n"
+    # Bases that no page explains say nothing to a reader.
+    explained = issubclass(value, Exception) or all(b in public() for b in value.__bases__)
+    bases = "   :show-inheritance:\n" if explained else ""
     return f".. autoclass:: {place}\n   :members:\n{bases}"
 
 
