@@ -18,6 +18,7 @@ from sphinx.util.docutils import SphinxDirective
 
 import truecost
 from truecost.lazy import PLACES
+from truecost.report.citations import authors
 from truecost.tasks.measures import registry
 
 HIDDEN = {"__version__"}
@@ -128,14 +129,17 @@ def anchor_of(name: str) -> str:
 def item(name: str) -> nodes.Node:
     """One measure: name, title, direction and source, then what its docstring and advice say."""
     measure = registry()[name]
-    said = f"  {measure.title} ({measure.direction} is better; {measure.source})"
-    head = nodes.literal(text=measure.label), nodes.Text(said)
+    said = f"  {measure.title} ({measure.direction} is better; {authors(measure.source)})"
+    label = ":".join(filter(None, (measure.key, measure.parameter)))
+    head = nodes.literal(text=label), nodes.Text(said)
     term = nodes.term("", "", *head, ids=[anchor_of(name)])
     notes = []
     if measure.detection:
         notes.append("It needs a target class.")
-    if measure.parameter is not None:
+    if measure.parameter:
         notes.append(f"It takes a parameter. Default: `{measure.parameter}`.")
+    elif measure.parameter is not None:
+        notes.append("It needs a parameter.")
     if measure.advice:
         notes.append(f"Advice: {measure.advice}.")
     paragraphs = [*(inspect.getdoc(measure.function) or "").split("\n\n"), " ".join(notes)]

@@ -134,11 +134,11 @@ def _documented(function: Callable[..., Any], doc: str) -> Callable[..., Any]:
 
 
 _SAID = (  # of the whole, of a part
-    "Sum of price times measured amount over the prices that are given. Range [0, inf), "
-    "lower is better; the naive baseline is the cheaper of two: without questions everything is "
-    "rejected (or stays as it was), or a person does everything.",
-    "Its price times its measured amount. Range [0, inf), lower is better; there is no "
-    "naive baseline. Undefined where it has no price.",
+    "Sum of price times measured amount over all given prices. Range [0, inf), "
+    "lower is better; the naive baseline is the cheaper of two: nobody asks and everything is "
+    "rejected (or stays unchanged), or a person does everything.",
+    "Price times measured amount. Range [0, inf), lower is better; there is no naive baseline. "
+    "Undefined without a price.",
 )
 
 

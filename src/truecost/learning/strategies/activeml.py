@@ -66,7 +66,7 @@ class Situation:
 
     @property
     def n_classes(self) -> int:
-        """How many classes there are, as far as it is known."""
+        """Number of classes, as far as it is known."""
         for values in (self.outputs.probabilities, self.outputs.logits):
             if values is not None and not self.classes:
                 return int(np.asarray(values).shape[1])
@@ -171,7 +171,7 @@ _BASES = {"UncertaintyZliobaite"}  # a base class among the strategies
 
 
 def _wanted(function: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Those of some arguments that it takes."""
+    """The arguments that a function accepts."""
     known = inspect.signature(function).parameters
     return {key: value for key, value in given.items() if key in known}
 

@@ -59,7 +59,7 @@ def build_own(name: str, settings: Settings) -> Strategy:
 
 
 def _made(made: Any, who: str, options: dict[str, Any], settings: Settings) -> Any:
-    """What a class or a function makes of the options."""
+    """The result of a class or a function called with the options."""
     try:
         known = inspect.signature(made).parameters
         given = {"seed": settings.seed, "classes": settings.classes}
@@ -151,7 +151,7 @@ class Mixture(Keeping):
                 learn(batch, outputs, answered)
 
     def state(self) -> dict[str, Any]:
-        """Its own state, and the states of the parts that have some."""
+        """The state of the strategy, and those of its parts."""
         parts = self.parts.items()
         stored = {key: part.snapshot() for key, part in parts if restorable(part)}
         return {**super().state(), "parts": stored}
@@ -191,7 +191,7 @@ class Split(Mixture):
         return rows + self._others(batch, outputs, rows, count - quota)
 
     def _others(self, batch: Batch, outputs: Outputs, taken: list[int], count: int) -> list[int]:
-        """What the second strategy chooses among the items that are left."""
+        """The choice of the second strategy among the remaining items."""
         if not count:
             return []
         used = set(taken)

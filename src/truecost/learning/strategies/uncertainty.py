@@ -294,7 +294,7 @@ class VariableThreshold(Keeping):
         return chosen
 
     def _factors(self, batch: Batch) -> Floats:
-        """What the threshold is multiplied by, row by row."""
+        """Factors of the threshold, row by row."""
         if not self.spread:
             return np.ones(len(batch))
         random = generator(self.seed, "strategy", self.name, batch.stream, batch.index)
