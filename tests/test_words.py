@@ -18,6 +18,12 @@ def test_pages_are_in_plain_words():
     assert not told(f for page in words.pages() for f in words.findings(words.page(page)))
 
 
+def test_fields_begin_with_a_noun():
+    texts = [*words.fields()]
+    assert len(texts) > 1000
+    assert not told(words.findings(iter(texts), words.FIELDS))
+
+
 BAD = (  # a text for each pattern, in the order of the table
     "a naive reference",
     "what a naive system would get",

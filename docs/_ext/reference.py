@@ -50,11 +50,18 @@ def entry_in(module: ModuleType, name: str) -> str:
     return f".. autodata:: {PLACES[module.__name__][name][0]}.{name}\n   :no-value:\n"
 
 
+def public() -> list[object]:
+    """The public values of the package."""
+    return [getattr(truecost, name) for name in truecost.__all__]
+
+
 def directive(place: str, value: object) -> str:
     """The autodoc directive for a class or a function."""
     if not inspect.isclass(value):
         return f".. autofunction:: {place}\n"
-    bases = "" if value.__bases__ == (object,) else "   :show-inheritance:\n"
+    # Bases that no page explains say nothing to a reader.
+    explained = issubclass(value, Exception) or all(b in public() for b in value.__bases__)
+    bases = "   :show-inheritance:\n" if explained else ""
     return f".. autoclass:: {place}\n   :members:\n{bases}"
 
 
@@ -133,7 +140,7 @@ def item(names: list[str]) -> nodes.Node:
     """One measure, of one task or several: name, title and direction, then text and advice."""
     found = [registry()[name] for name in names]
     measure = found[0]
-    better = "direction of the parameter" if measure.follows else f"{measure.direction} is better"
+    better = "direction of its parameter" if measure.follows else f"{measure.direction} is better"
     said = f"  {measure.title} ({better})"
     head = nodes.literal(text=measure.label.rstrip(":")), nodes.Text(said)
     term = nodes.term("", "", *head, ids=[anchor_of(name) for name in names])

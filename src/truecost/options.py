@@ -314,7 +314,7 @@ def check(table: "PartialTable", door: str = "flag", place: str = "") -> None:
     Parameters
     ----------
     door : {"flag", "key", "place"}
-        How what was given is named; by its key behind `place` where that is given.
+        Kind of name in messages: flag; key of a study; or key after `place`, if given.
     """
     check_fields(table, type(table), door, place)
 

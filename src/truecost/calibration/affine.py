@@ -83,9 +83,11 @@ class Affine(Scaled):
 
         Raises
         ------
-        InputError If a class has no trials, all scores are equal or (without a ridge) separate the
-        classes, or the arrays have different lengths. UsageError If the prior or the ridge is out
-        of range.
+        InputError
+            If a class has no trials, all scores are equal or (without a ridge) separate the
+            classes, or the arrays have different lengths.
+        UsageError
+            If the prior or the ridge is out of range.
         """
         data = sample(scores, labels, prior, weights)
         check(CalibrationTable(ridge=ridge))
@@ -146,8 +148,11 @@ class AffineClasses(Scaled):
 
         Raises
         ------
-        InputError If a class has no trials, the scores separate the classes (without a ridge), or
-        the arrays have different lengths. UsageError If the priors or the ridge are out of range.
+        InputError
+            If a class has no trials, the scores separate the classes (without a ridge), or the
+            arrays have different lengths.
+        UsageError
+            If the priors or the ridge are out of range.
 
         Examples
         --------

@@ -68,8 +68,11 @@ class Spline(Fitted):
 
         Raises
         ------
-        InputError If a class has no trials, the scores are all equal or separate the classes, or
-        the arrays have different lengths. UsageError If the prior or the smoothing is out of range.
+        InputError
+            If a class has no trials, the scores are all equal or separate the classes, or the
+            arrays have different lengths.
+        UsageError
+            If the prior or the smoothing is out of range.
 
         Examples
         --------

@@ -162,7 +162,7 @@ def merged(values: Iterable[Flags]) -> Given:
 @Parameter(name="*", group="Output")
 @dataclass(frozen=True, kw_only=True)
 class Output:
-    """Where the result goes, and what else there is to say."""
+    """Options of the place and the content of the output."""
 
     output: Target = None
     """Directory for result.json, report.html, and tables of curves or items."""
@@ -190,7 +190,7 @@ class Output:
 @Parameter(name="*", group="Output")
 @dataclass(frozen=True, kw_only=True)
 class LedgerOutput(Output):
-    """The same where systems are scored, which a ledger counts."""
+    """Options of the output of commands that score systems, which a ledger counts."""
 
     ledger: str | None = None
     """Ledger file that counts how often this evaluation set was scored; truecost run keeps
@@ -203,7 +203,7 @@ class LedgerOutput(Output):
 @Parameter(name="*", group="Output")
 @dataclass(frozen=True, kw_only=True)
 class Checked(Output):
-    """The same for checks, which measure nothing."""
+    """Options of the output of checks, which measure nothing."""
 
     output: Target = None
     """Directory for result.json, checks.csv and report.html."""
@@ -213,14 +213,16 @@ class Checked(Output):
 @Parameter(name="*", group="Output")
 @dataclass(frozen=True, kw_only=True)
 class Unscored(Output):
-    """The same of commands that score nothing: what is for scores is refused, and hidden."""
+    """Options of the output of commands that score nothing: those about scores are hidden and
+    refused.
+    """
 
     config: Annotated[str | None, Parameter(show=False, negative=())] = None
     print_config: Hidden = False
     cite: Hidden = False
 
     def refuse(self) -> None:
-        """Refuse what is for scores."""
+        """Refuse options about scores."""
         for option in ("config", "print_config", "cite"):
             if getattr(self, option):
                 raise UsageError(

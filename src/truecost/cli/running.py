@@ -258,7 +258,9 @@ def report(
 
 
 def _inconclusive(outcome: "Outcome") -> str:
-    """What would decide the only comparison by the first measure, if it is not decided."""
+    """A note on the units that would decide the only comparison by the first measure, if it is
+    inconclusive.
+    """
     from truecost.core.results import verdict_of
 
     rows = [c.difference for c in outcome.comparisons]

@@ -218,7 +218,7 @@ def report(
 @Parameter(name="*", group="Output")
 @dataclass(frozen=True, kw_only=True)
 class VerdictOutput:
-    """Where the verdicts go."""
+    """Options of the files with verdicts."""
 
     output: Target = None
     """Directory for gates.md and gates.xml (JUnit)."""

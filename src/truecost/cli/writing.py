@@ -111,7 +111,7 @@ def _printed(table: "Table", kind: str) -> tuple[str, ...]:
 @Parameter(name="*", group="Output")
 @dataclass(frozen=True, kw_only=True)
 class TableOutput:
-    """Where the table goes, and what is said about it."""
+    """Options of the table file and of messages."""
 
     output: Annotated[str, Parameter(name=["--output", "-o"])]
     """File to write (gzipped with the ending .gz), folder of arrays, or - for standard output."""
@@ -278,7 +278,7 @@ def _labelled(table: "Table", target: str) -> "Table":
 @Parameter(name="*", group="Output")
 @dataclass(frozen=True, kw_only=True)
 class Recorded:
-    """Where the record goes."""
+    """Options of the record file."""
 
     output: Target = None
     """File for the record (JSON)."""

@@ -216,8 +216,11 @@ def interval_name(row: "Row") -> str:
 
 
 def _row_name(row: "Row") -> str:
-    dims = ", ".join(row.dims.values())
-    return row.label + (f" ({dims})" if dims else "")
+    dims = dict(row.dims)
+    if dims.get("system") == f"{dims.get('strategy')}-{dims.get('budget')}":
+        del dims["strategy"], dims["budget"]  # the name says them
+    texts = [f"{name} {text}" if text.isdecimal() else text for name, text in dims.items()]
+    return row.label + (f" ({', '.join(texts)})" if texts else "")
 
 
 def rows_name(rows: "Sequence[Row]") -> str:

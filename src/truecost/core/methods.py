@@ -319,7 +319,7 @@ def compare_methods(
     factors = tuple(dict.fromkeys([*left.factors, *right.factors]))
 
     def named(found: Estimate) -> Estimate:
-        """With the run factors of both methods."""
+        """The estimate with the run factors of both methods."""
         return msgspec.structs.replace(
             found,
             factors=factors,

@@ -373,7 +373,7 @@ class Ranking:
         return wins if rarer else np.subtract(2 * np.outer(sizes[1], sizes[0]), wins.T)
 
     def _sizes(self, units: int) -> npt.NDArray[np.int64]:
-        """How many trials each unit of the first side has of each class, (2, units)."""
+        """Number of trials of each class in each unit of the first side, (2, units)."""
         found = np.zeros((2, units), np.int64)
         for start in range(0, len(self.codes), PIECE):  # fancy indices are 64-bit copies
             part = slice(start, start + PIECE)

@@ -47,14 +47,20 @@ class Scoring:
         - `COLUMN`: one subset for each value of the column.
         - `COLUMN vs VALUE`: for each other value, its trials together with those of VALUE.
         - A condition, such as `snr < 10`.
-        - A pair: the name of the subset, and one of the above.
-    jobs : int, optional Number of threads; it does not change the result. Default: all cores.
-    choices : object, optional Choices of the task: `TrialsScoring`, `TermsScoring`,
-    `StreamScoring`, `LifelongScoring` or `AbbaScoring`. Default: the defaults of this class.
-    progress : callable, optional Function that is called from time to time with the name of the
-    current step and the numbers of replicates computed so far and in total. also : tuple of str
-    Further measures, reported after `measures`. directions : mapping of str to {"higher", "lower"}
-    Direction of better values for `mean:COLUMN`, by column. The key "" is for all other columns.
+        - A pair: the name of the subset, and its column or condition.
+    jobs : int, optional
+        Number of threads; it does not change the result. Default: all cores.
+    choices : object, optional
+        Choices of the task: `TrialsScoring`, `TermsScoring`, `StreamScoring`, `LifelongScoring` or
+        `AbbaScoring`. Default: the defaults of the class of the task.
+    progress : callable, optional
+        Function that is called from time to time with the name of the current step, the number of
+        replicates computed so far, and the number of all replicates.
+    also : tuple of str
+        Further measures, reported after `measures`.
+    directions : mapping of str to {"higher", "lower"}
+        Direction of better values for `mean:COLUMN`, by column. The key "" is for all other
+        columns.
 
     Raises
     ------

@@ -63,7 +63,7 @@ class Sweep:
 
     @cached_property
     def _trials(self) -> tuple[Any, ...]:
-        """What every sweep kernel takes: rows, slots, codes, extra, cut."""
+        """Arguments of every sweep kernel: rows, slots, codes, extra, cut."""
         ranking = self.ranking
         return self._rows, ranking.slots.codes, ranking.codes, ranking.extra, ranking.cut
 
@@ -73,7 +73,7 @@ class Sweep:
         return self._at_edges(self.ranking.histogram)
 
     def _at_edges(self, histogram: Tally) -> tuple[Floats, Floats]:
-        """The same of any histogram of the ranking."""
+        """Exact weights at the bucket edges, of any histogram of the ranking."""
         counts = histogram.sums(self.block)["n"]
         start = np.zeros((self.block.count, 1))
         miss = np.concatenate([start, np.cumsum(counts[:, :, 1], axis=1)], axis=1)

@@ -216,7 +216,7 @@ class Tally:
 
     @cached_property
     def _filled(self) -> npt.NDArray[np.float64]:
-        """How many units have an entry that is not 0, shape (cells, statistics)."""
+        """Number of units with an entry other than 0, shape (cells, statistics)."""
         cells = int(np.prod(self.shape, dtype=np.int64))
         columns = (self.values != 0).T * self.stood
         return np.stack([np.bincount(self.cells, own, cells) for own in columns], axis=1)
@@ -241,7 +241,7 @@ class Tally:
     def _gone(
         self, without: Without, values: npt.NDArray[np.float64], shape: tuple[int, ...]
     ) -> npt.NDArray[np.float64]:
-        """What each replicate leaves out, below 0."""
+        """Sums that each replicate leaves out, below 0."""
         from truecost.kernels import FEW
         from truecost.kernels.sums import take_away, take_few
 
@@ -267,7 +267,9 @@ class Tally:
     def _on_slots(
         self, without: Without, of_labels: npt.NDArray[np.int64]
     ) -> npt.NDArray[np.int64]:
-        """What the labels of the factor have, on all slots; the least number on others."""
+        """Values of the labels of the factor, on all slots; the least number on slots of other
+        factors.
+        """
         outside = np.iinfo(np.int64).min
         columns = [
             of_labels if f.name == without.factor else np.full(len(f), outside)

@@ -72,7 +72,7 @@ def _speech(turns: tuple[Turn, ...]) -> Speech:
 
 
 def _all_of(sides: list[Speech]) -> Spans:
-    """From the first to the last turn of both sides."""
+    """Start of the first and end of the last turn of both sides."""
     starts, ends = (
         np.concatenate([getattr(side.spans, name) for side in sides]) for name in ("starts", "ends")
     )
@@ -185,7 +185,7 @@ def _pieces(speaks: Marks, firsts: Ints, lasts: Ints) -> list[tuple[int, int, in
 
 
 def _cut(turn: Turn, start: int, end: int) -> Turn | None:
-    """What of a turn lies in a region."""
+    """The part of a turn within a region."""
     first, last = max(turn.start, start), min(turn.end, end)
     return Turn(first, last, turn.speaker) if first < last else None
 
@@ -223,7 +223,7 @@ CORRECTORS: dict[str, Corrector] = {
 
 
 def corrector(kind: str) -> Corrector:
-    """How outputs of a kind are corrected.
+    """The corrector of outputs of a kind.
 
     Examples
     --------

@@ -92,7 +92,7 @@ class Part:
 
     @property
     def rows(self) -> int:
-        """How many rows it has."""
+        """Number of rows."""
         return int(self.starts[-1])
 
 

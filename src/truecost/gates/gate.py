@@ -215,8 +215,8 @@ ICC = re.compile(r"\|icc:([^|]+)")  # behind the method in a signature
 
 
 def rows_of(gate: Gate, rows: Sequence[Row]) -> list[Row]:
-    """Of all rows of a result those that a gate is about, in their order: one for each system,
-    application and collection that it leaves open.
+    """The rows that a gate judges, in their order: one for each system, application and collection
+    that the gate does not name.
     """
     if gate.subset == WHOLE and all(row.dims.get("subset") != WHOLE for row in rows):
         gate = msgspec.structs.replace(gate, subset=None)

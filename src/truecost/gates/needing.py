@@ -39,7 +39,7 @@ class Needed:
 
 
 def needed(gate: Gate, row: Row) -> Needed:
-    """How many units decide a gate whose limit lies in a whole interval, with 80 % power."""
+    """Units that would decide a gate with 80 % power, if the limit is inside the interval."""
     if row.value is None or row.lower is None or row.upper is None or not row.n_units:
         return Needed()
     if heard := Heard.from_row(row):

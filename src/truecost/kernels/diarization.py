@@ -62,23 +62,23 @@ def sweep(
     Parameters
     ----------
     first : ndarray of int64, shape (items + 1,)
-        Where the events of each item begin.
+        Index of the first event of each item; the last entry is the number of events.
     times, kinds, steps, who : ndarray, shape (events,)
-        Sorted by time within an item: a reference speaker, a system speaker, a region to score or
-        a zone that is barred from it begins (step 1) or ends (-1). No speaker overlaps himself,
-        nor does a region; zones may.
+        Time, kind, step and speaker of each event, sorted by time within an item. A reference
+        speaker, a system speaker, a region to score or a zone left out of it begins (step 1) or
+        ends (-1). Turns of one speaker do not overlap, nor do regions; zones may.
     speakers : ndarray of int64, shape (items, 2)
-        How many speakers reference and system have.
+        Number of speakers of the reference, and of the system.
     cells : ndarray of int64, shape (items + 1,)
-        Where the table of each item begins.
+        Index of the first cell of the table of each item; the last entry is the number of cells.
     skip_overlap : bool
-        Leave out overlapped speech: where several reference speakers speak.
+        Whether to leave out overlapped speech, in which several reference speakers talk.
     tables : ndarray of int64, shape (cells,)
-        Zeros, to be filled: for each item (reference + 1) x (system + 1) times. The last column
-        is the time of each reference speaker, the last row that of each system speaker, and the
-        corner all scored time.
+        Zeros on entry; written here: for each item (reference + 1) x (system + 1) times. The last
+        column has the time of each reference speaker, the last row that of each system speaker, and
+        the corner all scored time.
     common : ndarray of int64, shape (items,)
-        To be filled: sum of T min(Nref, Nsys).
+        Sum of T min(Nref, Nsys), written here.
     """
     for item in range(len(common)):
         references, systems = speakers[item]

@@ -37,7 +37,7 @@ ROUNDING = 1e-4  # by which a sum may differ from 1: learners with 32-bit number
 
 
 def improper(values: Array) -> Array:
-    """Which rows, along the last axis, are no probabilities.
+    """Whether each row, along the last axis, is not a distribution of probabilities.
 
     One is negative or NaN, or |sum - 1| is above 1e-4.
     """

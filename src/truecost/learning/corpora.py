@@ -55,7 +55,7 @@ def fingerprints(source: Source, folder: str | Path = ".") -> dict[str, str]:
 
 
 def _folder_digests(source: Source) -> Iterator[tuple[str, str]]:
-    """Of the clips of a folder, and of the lists that name them."""
+    """Digests of the clips of a folder, and of the lists that name them."""
     if source.name == "fsdd":
         files = recordings(source)
         yield "folder", joined_digest((path.name, sha256(str(path))) for path in files)
@@ -242,7 +242,7 @@ def _clip_names(tsv: Path, label: str) -> Iterator[tuple[str, str]]:
 
 
 def _clip(folder: Path, tsv: Path, name: str, language: str) -> Path:
-    """Where a clip lies."""
+    """Path of a clip."""
     places = (folder, folder / "clips", tsv.parent / "clips", folder / language / "clips")
     for place in places:
         if (place / name).is_file():

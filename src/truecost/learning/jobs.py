@@ -106,7 +106,7 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         raise NotImplementedError
 
     def noted(self, seen: Any) -> Any:
-        """Its record, as JSON can hold it."""
+        """The record of the job, in a form that JSON can store."""
         raise NotImplementedError
 
     def log(self, job: Any, seen: Any, place: Path, tell: Tell | None) -> bool:
@@ -142,7 +142,7 @@ class LoggedJob(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def path(self) -> str:
-        """Its log, below the folder of all logs."""
+        """Path of the log, below the folder of all logs."""
         return f"{self.folder}/{self.run}.jsonl.gz"
 
     def done(self, folder: Path) -> bool:
@@ -195,12 +195,12 @@ def _opened(kind: str, text: bytes, seeds: tuple[int, ...], folder: Path) -> Rec
 
 @lru_cache(maxsize=2)
 def _view(recipe: Recipe, seed: int) -> Any:
-    """What the jobs of a seed see, which one job after the other needs."""
+    """The data that the jobs of a seed see, which all of its jobs need."""
     return recipe.see(seed)
 
 
 def _checked_view(recipe: Recipe, seed: int, folder: Path) -> Any:
-    """What the jobs of a seed see; it is written down, or refused where it is another."""
+    """The data that the jobs of a seed see; recorded once, and refused where they differ later."""
     made = _view(recipe, seed)
     found, place = recipe.noted(made), folder / recipe.seen / f"seed-{seed}.json"
     if not place.exists():
@@ -249,7 +249,7 @@ class Keeper:
         self.late = _read_late(self.folder / LATE) if log.recorded else {}
 
     def resume(self, system: object) -> State:
-        """Where the run goes on; the system is put back to there.
+        """The state in which the run continues; the system is restored to it.
 
         The state is a new one where there is no checkpoint that fits.
         """
@@ -363,7 +363,7 @@ PACKED = ".gz"
 
 
 def unfinished(log: Path) -> Path:
-    """Where the events of a log stand until it is complete: `seed-0.jsonl.part`."""
+    """Path of the log until it is complete: `seed-0.jsonl.part`."""
     return log.with_name(f"{log.name.removesuffix(PACKED)}.part")
 
 
@@ -395,5 +395,5 @@ def clear(log: Path) -> None:
 
 
 def _aside(log: Path) -> Path:
-    """Where it is compressed: a hidden file, which no one takes for a log."""
+    """Path of the log while it is compressed: a hidden file, never taken for a log."""
     return log.with_name(f".{log.name}")

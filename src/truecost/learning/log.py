@@ -371,7 +371,7 @@ class LogWriter:
 
 
 def _stored(path: Path) -> bytes:
-    """What is in the file; nothing when it does not exist."""
+    """The content of the file; empty when it does not exist."""
     try:
         return path.read_bytes()
     except FileNotFoundError:

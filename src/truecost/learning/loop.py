@@ -112,7 +112,7 @@ class Asking:
         return self._seen[1] if self._seen is not None and self._seen[0] is batch else None
 
     def __getattr__(self, name: str) -> Any:
-        """What a learner may have beside these methods, such as `adapt_offline`."""
+        """An optional method of the learner, such as `adapt_offline`."""
         if name == "learner":  # before it is there
             raise AttributeError(name)
         return getattr(self.learner, name)

@@ -24,7 +24,7 @@ AMOUNT = partial(Option, default=0.0, shown="0", ge=0)
 
 
 def _view(what: str) -> Option:
-    """What people see or hear of an item."""
+    """The content of an item that people see or hear."""
     return Option(f"{what} of an item: a path with {{id}} in it, or a column of paths (tables).")
 
 
@@ -120,7 +120,7 @@ class SourceTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     ] = msgspec.field(default_factory=dict)
 
     def moved(self, place: Callable[[str], str]) -> Self:
-        """The same with every path replaced; a `tsv` that is but a name below `folder` stays."""
+        """The table with each path replaced; a `tsv` that is only a name below `folder` stays."""
         found = super().moved(place)
         named = self.tsv is not None and not Path(self.tsv).is_absolute()
         if named and not Path(str(found.tsv)).is_file():
@@ -177,7 +177,7 @@ class LoopTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     ] = None
 
     def moved(self, place: Callable[[str], str]) -> Self:
-        """The same with its folder replaced by `place(folder)`."""
+        """The table with its folder replaced by `place(folder)`."""
         return msgspec.structs.replace(self, folder=place(self.folder or "."))
 
 

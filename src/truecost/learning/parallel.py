@@ -174,7 +174,9 @@ class _Crew:
             worker.output.close()
 
     def outcome(self) -> dict[int, Exception]:
-        """What failed when all have ended; raises the first of it, unless that can wait."""
+        """The failures of all jobs by index, after their end; the first is raised unless it can
+        wait.
+        """
         for thread in self.threads:
             while thread.is_alive():
                 thread.join(0.2)  # a bare join would not hear Ctrl-C everywhere
@@ -253,7 +255,7 @@ class _Worker:
             self.input.flush()
 
     def _gone(self) -> str:
-        """How a worker ended that should not have."""
+        """A message about a worker that ended unexpectedly."""
         code = self.process.wait()
         if code < 0:
             name = signal.Signals(-code).name
@@ -318,7 +320,9 @@ def run_jobs(
     done: dict[int, int] = {}
 
     def hear(place: int, told: Any) -> None:
-        """What a job tells: steps done, and all of them, which all jobs have; None at its end."""
+        """Record the progress of a job: steps done, and all steps, equal for all jobs; None at its
+        end.
+        """
         nonlocal each
         if told is not None:
             done[place], each = told

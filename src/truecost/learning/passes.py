@@ -56,7 +56,7 @@ class Note(TypedDict):
 
 
 class StreamNote(Note, total=False):
-    """Of a stream: whether it has labels; true where nothing is said."""
+    """A note about a stream: whether it has labels, by default true."""
 
     labelled: bool
 
@@ -89,7 +89,7 @@ class StreamJob(LoggedJob, frozen=True, kw_only=True):
 
     @property
     def result_name(self) -> str:
-        """Its name in results: `margin-4`."""
+        """The name in results."""
         return self.folder.replace("/", "-")
 
     def settings(self, batch: int) -> dict[str, Any]:
@@ -125,7 +125,7 @@ class LifelongJob(LoggedJob, frozen=True, kw_only=True):
 
     @property
     def result_name(self) -> str:
-        """Its name in results: without help `NAME-frozen`, `NAME-unsupervised`."""
+        """The name in results."""
         return self.system if self.way == ASSISTED else f"{self.system}-{self.way}"
 
     def settings(self, batch: int) -> dict[str, Any]:  # noqa: ARG002
@@ -211,7 +211,7 @@ class StreamRecipe(Recipe, frozen=True, kw_only=True):
         return divided(items, self.source, self.batch, seed, self.bootstrap, self.drop_last)
 
     def shown(self, seen: list[Stream]) -> Iterator[Shown]:
-        """Of each stream its items, and what people see of them."""
+        """The items of each stream, and the content of each that people see."""
         for stream in seen:
             batches = filter(None, (stream.bootstrap, *stream.batches))
             yield self._view(stream), stream.kind, [item for one in batches for item in one.ids]
@@ -275,7 +275,7 @@ class StreamRecipe(Recipe, frozen=True, kw_only=True):
             pass
 
     def _expert(self, stream: Stream, seed: int) -> Expert:
-        """Who answers."""
+        """The expert who answers."""
         person = self.person
         if person.live is not None:
             return LiveExpert(person.live, stream.kind, stream.classes, self._view(stream))
@@ -284,7 +284,7 @@ class StreamRecipe(Recipe, frozen=True, kw_only=True):
         return ReferenceExpert(stream.labels, stream.classes, seed=seed, **person.settings)
 
     def _view(self, stream: Stream) -> Callable[[str], View]:
-        """What people see of items: of a table, by its columns too."""
+        """The content of items that people see; for a table also from its columns."""
         views = self.person.live.views if self.person.live is not None else Views()
         if self.source.name != "table":
             return viewed(views, None, ())
@@ -295,7 +295,7 @@ class StreamRecipe(Recipe, frozen=True, kw_only=True):
 
 @dataclass(frozen=True)
 class Helping(Help):
-    """How much a person helps, and where.
+    """The amount of help by a person, and its places.
 
     `offline`: the most that a system may ask for offline adaptation, after each batch; default
     none; `test`: the same help with every test batch, from which every version learns for a moment:
@@ -327,7 +327,7 @@ class LifelongRecipe(Recipe, frozen=True, kw_only=True):
 
     @property
     def life(self) -> Life:
-        """How systems live."""
+        """The life of each system."""
         how = self.helping
         return Life(how, how if how.test else NO_HELP, how.offline, self.any_times)
 

@@ -31,7 +31,7 @@ class Person(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Of one who answers from the labels."""
+        """Settings of an expert who answers from the labels."""
         return {k: v for k, v in msgspec.structs.asdict(self).items() if k not in ("file", "live")}
 
 

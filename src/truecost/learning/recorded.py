@@ -190,7 +190,7 @@ class RecordedExpert:
 
 
 def _visit(version: int | None, where: str | None, batch: int | None, stream: str) -> Key:
-    """What tells the visits of a person apart: late answers stand in later batches."""
+    """The key of a visit of a person; late answers are in later batches."""
     return version, where, batch if where == "test" else None, stream
 
 

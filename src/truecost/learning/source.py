@@ -116,7 +116,7 @@ class Source(SourceTable, frozen=True, kw_only=True, omit_defaults=False):
 
 
 def checked(source: Source) -> Source:
-    """The same settings with defaults filled in; refuses what does not go together.
+    """The settings with defaults filled in; refuses settings that contradict each other.
 
     It has an order, and for the sources of digits targets.
     """
@@ -375,7 +375,7 @@ def _are_dates(column: pl.Series) -> bool:
 
 
 def _places(table: Table, name: str, bad: Array) -> Iterator[str]:
-    """Where values are bad."""
+    """The places of invalid values."""
     several = bad.shape[1] > 1
     for row, column in np.argwhere(bad):
         of = f"column {column + 1} of {name!r}" if several else f"column {name!r}"

@@ -247,7 +247,7 @@ class Learning:
         return fresh
 
     def _fresh(self, question: Question, batch: Batch, output: str | None) -> Answer | None:
-        """What the person says, checked; at once but for streams and the lifelong set."""
+        """A checked answer of the person; without delay except in streams and the lifelong set."""
         if output is not None and hasattr(self.expert, "correct"):
             said = self.expert.correct(question, batch, output)
         else:

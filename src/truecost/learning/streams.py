@@ -102,7 +102,7 @@ class Divider:
         return found
 
     def _start(self, rows: Rows) -> int:
-        """How many items come before the stream: no more than bootstrap sets and pool need."""
+        """Number of items before the stream: no more than bootstrap sets and pool need."""
         if self.source.items and self.source.prevalence is None:
             check_length(self.where, self.source, len(rows))
             return len(rows) - self.source.items
@@ -170,7 +170,7 @@ class Divider:
         return stratified(rows, self._classes, wanted, self._draws("items"))
 
     def _without_pool(self, free: Rows, total: int) -> Rows:
-        """What the stream may be drawn from when a pool has to be left."""
+        """The items of the stream, without those that are needed for a pool."""
         left = len(free) - self._pooled(total)
         if left < 1:
             raise UsageError(
@@ -181,7 +181,7 @@ class Divider:
         return stratified(free, self._classes, left, self._draws("pool"))
 
     def _pool(self, rows: Rows, stream: Rows, boot: Rows) -> Rows:
-        """What is in neither; as many of it as asked for."""
+        """The items of the pool, outside stream and bootstrap set, as many as asked for."""
         if not (self.source.pool or self.source.items):
             return rows[:0]
         rest = rows[~np.isin(rows, stream) & ~np.isin(rows, boot)]
@@ -245,8 +245,8 @@ class Divider:
 
     @property
     def _classes(self) -> Array:
-        """What draws are stratified by: the classes of the source; nothing for numbers, or where
-        nobody knows the labels.
+        """The strata of draws: the classes of the source; zeros for numbers, or where labels are
+        not known.
         """
         if self.goals[0].kind == "numbers" or not self.items.labels:
             return np.zeros(len(self.items), np.int64)
@@ -302,7 +302,7 @@ def _batch(divider: Divider, rows: Rows, index: int, name: str) -> Batch:
 
 
 def _signature_parts(divider: Divider, goal: Goal, batch: int, drop_last: bool) -> Iterator[str]:
-    """How the stream was made, in a few words."""
+    """The signature of the stream, in words."""
     source = divider.source
     yield from divider.items.said
     if divider.part:

@@ -341,7 +341,7 @@ class Waiting(msgspec.Struct, frozen=True):
 
 
 class State(msgspec.Struct):
-    """Where a run is in its stream.
+    """The position of a run in its stream.
 
     `batch`: the one that comes next; -1 before anything; `clock`: simulated seconds; `items`: that
     have arrived; `asked`: questions so far; `waiting`: in the order in which they were asked.

@@ -54,7 +54,7 @@ def words_of(text: str) -> list[str]:
 
 
 def count_characters(reference: pl.Series, hypothesis: pl.Series) -> dict[str, Counts]:
-    """The same of the characters (code points), blanks among them."""
+    """Counts of characters (code points), blanks included."""
     return _aligned(reference, hypothesis, str)
 
 
@@ -187,8 +187,8 @@ class Texts:
 
     @cached_property
     def given(self) -> npt.NDArray[np.bool_]:
-        """Which references there are, shape (references, sentences): those that are not empty; the
-        first one where all are.
+        """Whether each reference counts, shape (references, sentences): those that are not empty;
+        the first one where all are empty.
         """
         there = np.array([[text != "" for text in side] for side in self.references])
         there[0] |= ~there.any(axis=0)
@@ -200,12 +200,12 @@ class Texts:
         return [self.references[r][sentence] for r in rows]
 
     def blocks(self) -> "Iterator[Texts]":
-        """The same in blocks of sentences, whose words fit into memory."""
+        """Blocks of sentences, whose words fit into memory."""
         for start in range(0, len(self), BLOCK):
             yield self.rows(slice(start, start + BLOCK))
 
     def rows(self, rows: slice) -> "Texts":
-        """The same of some sentences."""
+        """The data of some sentences."""
         references = [side[rows] for side in self.references]
         return replace(self, references=references, hypothesis=self.hypothesis[rows])
 

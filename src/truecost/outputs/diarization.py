@@ -283,7 +283,7 @@ def _jaccard(table: Ints) -> tuple[int, float]:
 def _active(
     found: Recordings, reference: Speech, output: Speech, options: DiarizationOptions
 ) -> tuple[Scene, Statistics]:
-    """What is swept for voice activity, and the part `activity`: all speakers as one."""
+    """Segments for voice activity, with all speakers as one, and the part `activity`."""
     gap = round(options.merge_gaps * MICRO)
     speech, detected = reference.joined(gap), output.joined(gap)
     barred = found.unscored.plus(speech.collars(round(options.tolerance * MICRO)))
@@ -372,7 +372,7 @@ def _worst(
 
 
 def _mapping(references: Names, systems: Names, pairs: Pairs) -> str:
-    """Which speaker of the output each reference speaker is, and who is left over."""
+    """The speaker of the output for each reference speaker, and the speakers without one."""
     said = [f"{references[r]} = {systems[s]}" for r, s in zip(*pairs, strict=True)]
     for names, taken, side in ((references, pairs[0], "reference"), (systems, pairs[1], "output")):
         alone = np.delete(names, taken)

@@ -111,19 +111,19 @@ def labelled(
     on: Sequence[str] = ("id",),
     which: str = "",
 ) -> tuple[pl.DataFrame, list[str]]:
-    """Items (`id`, `label`) with the labels of a table and its further columns; a note where the
-    log has another label.
+    """Items (`id`, `label`) with the labels of a table and its further columns, and a note where
+    labels of the log differ.
 
     Parameters
     ----------
     source : str
-        Of the items.
+        Source of the items, for messages.
     hint : str
-        What may help where the table has several labels of an item.
+        Advice where the table has several labels of an item.
     on : sequence of str
-        The columns that tell items apart.
+        Columns that identify items.
     which : str
-        Which items these are, in messages.
+        Words for these items in messages, after the noun.
     """
     own = items["label"]
     if labels is None:

@@ -192,7 +192,7 @@ def _by_item(counts: pl.DataFrame, ids: Sequence[str]) -> dict[str, npt.NDArray[
 
 
 def _lines(ids: Sequence[str], counts: Mapping[str, pl.DataFrame], item: int) -> Lines:
-    """What was counted of an item, a line for each row of its counts."""
+    """The counts of an item as text, a line for each row."""
     found = []
     for frame in counts.values():
         own = frame.filter(pl.col("item") == ids[item]).drop("item")

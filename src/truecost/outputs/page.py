@@ -58,7 +58,7 @@ def thinned(places: Sequence[T], most: int) -> list[T]:
 
 
 def left_out_of(shown: int, every: int) -> str:
-    """That more systems are there than are drawn."""
+    """A note that not all systems are drawn."""
     return f" The first {shown} of {every} systems are drawn." if shown < every else ""
 
 
@@ -133,7 +133,7 @@ def _units(story: Story, part: Part) -> list[Units]:
 
 
 def paired(story: Story) -> Section:
-    """Which units got better and which worse, of each system against its baseline."""
+    """The units that got better and worse, for each system against its baseline."""
     drawn, factor, left = [], "", MOST_DOTS
     for part in story.parts:
         found = {u.system: u for u in _units(story, part)}

@@ -232,7 +232,7 @@ def _ends(found: Sequence[Units], more: Sequence[float | None] = ()) -> tuple[fl
 
 
 def sides_of(baseline: Units, system: Units) -> list[str]:
-    """Of each unit whether the system is better, worse or the same; empty where undefined."""
+    """Verdict on each unit: better, worse or the same; empty where undefined."""
     change = system.values - baseline.values
     if baseline.row.direction == "higher":
         change = -change

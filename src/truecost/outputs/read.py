@@ -41,7 +41,7 @@ def no_faults(_table: Table, _data: DataTable) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Itemised:
-    """How the files of a task of items are counted and checked.
+    """The counting and the checks of the files of a task of items.
 
     `refuse` raises what is wrong with an output by itself; `named_by` is the key of the task's
     table that gives other columns that name an item; a check counts for the measures `checked`
@@ -72,7 +72,9 @@ def read_items(of: Itemised, source: Source, reader: Reader, study: Study) -> It
 
 
 def _content_of(table: Table, columns: Mapping[str, str], task: str) -> pl.DataFrame:
-    """What a file says of ids, texts and times, whatever it calls them; all of it otherwise."""
+    """The columns of ids, texts and times, under their keys; all columns of a file without
+    these.
+    """
     keys = dict.fromkeys((*_own_keys(task), *FIRST, *KEYS))
     names = {key: columns.get(key, key) for key in keys}
     found = {key: name for key, name in names.items() if name in table.frame.columns}
@@ -269,7 +271,7 @@ def reserved(name: str, items: Items) -> str:
 
 
 def _with_lines(said: str, source: Source, reader: Reader) -> str:
-    """What is wrong with metadata, with a hint where they, or what they describe, have no ids."""
+    """The fault of metadata, with a hint where they, or the data they describe, have no ids."""
     for given in source.data.metadata:
         path = given.rpartition("=")[2]
         if Path(path).is_file() and one_a_line(read_bytes(path)):

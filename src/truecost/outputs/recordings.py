@@ -258,7 +258,9 @@ def _spans(rows: pl.DataFrame, items: Ints) -> Spans:
 
 
 def _extents(sides: Sequence[tuple[pl.DataFrame, Ints]], size: int) -> Spans:
-    """From the first to the last segment of either side, for each recording with speech."""
+    """Start of the first and end of the last segment of either side, for each recording with
+    speech.
+    """
     latest = np.iinfo(np.int64).max
     starts, ends = np.full(size, latest), np.full(size, -latest)
     for rows, items in sides:

@@ -78,7 +78,7 @@ def _against(output: list[str], reference: list[str]) -> Ints:
 
 
 def _words_against(output: list[list[str]], reference: list[list[str]], orders: int) -> Ints:
-    """The same of words."""
+    """Counts of words against a reference."""
     sides = [output, reference]
     numbers: dict[str, int] = {}
     tokens = [numbers.setdefault(w, len(numbers)) for side in sides for s in side for w in s]
@@ -285,7 +285,7 @@ def signature(options: TranslationOptions, part: str, references: str = "") -> s
 
 
 def _problems(texts: aligning.Texts, counts: Mapping[str, aligning.Statistics]) -> tuple[str, ...]:
-    """What a reader should know of the texts."""
+    """Warnings about the texts."""
     several = len(texts.references) > 1
     names = [f"reference {r + 1}" if several else "reference" for r in range(len(texts.references))]
     said: list[str] = []
@@ -355,7 +355,7 @@ def _pieces(word: str) -> Iterator[str]:
 
 
 def _matching(texts: aligning.Texts, k: int) -> str:
-    """How many n-grams of a sentence match, and both lengths."""
+    """Number of matching n-grams of a sentence, and both lengths."""
     found = {
         n: int(counts[0])
         for n, counts in aligning.count_ngrams(texts.rows(slice(k, k + 1))).items()

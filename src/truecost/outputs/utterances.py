@@ -180,7 +180,7 @@ def _refuse_several_speakers(table: Table) -> None:
 
 
 def _constant(table: Table, frame: pl.DataFrame, columns: Sequence[str]) -> tuple[str, ...]:
-    """Those of some columns that have one value in each utterance."""
+    """The columns that have one value in each utterance."""
     rows = table.frame[frame["row"]].select(columns).with_columns(frame["id"].alias("id"))
     most = rows.group_by("id").agg(pl.all().n_unique()).drop("id").max()
     return tuple(name for name in most.columns if name != "id" and most[name][0] == 1)
@@ -224,7 +224,7 @@ def join_texts(reference: Texts, hypothesis: Texts, options: TextOptions) -> Joi
 
 
 def _unscored(reference: Texts, there: pl.DataFrame) -> list[str]:
-    """What happens to outputs where the reference is not to be scored."""
+    """A note on outputs where the reference is not scored."""
     if reference.by and len(reference.unscored):
         return [
             f"{counted(len(reference.unscored), 'segment', 'are')} not to be scored: output there "
@@ -253,7 +253,7 @@ def _refuse_other_lengths(reference: Table, hypothesis: Table) -> None:
 def _mismatch(
     reference: Texts, hypothesis: Texts, absent: pl.Series, extra: pl.Series, options: TextOptions
 ) -> str:
-    """What is missing, what is too much, and what may help."""
+    """A message with the missing and the surplus ids, and a hint."""
     here, there = reference.table, hypothesis.table
     said = []
     if len(absent):

@@ -65,19 +65,19 @@ class Answered:
         return Answered(tuple(rows), (), timing, History.read(store)).timed(timing)
 
     def timed(self, timing: Timing) -> "Answered":
-        """The same answers, where something else counts as work."""
+        """The answers measured with other settings of active time."""
         seconds = self.history.seconds(timing)
         found = tuple(seconds(row.key, row.person) for row in self.rows)
         return replace(self, seconds=found, timing=timing)
 
     @property
     def known_seconds(self) -> list[Seconds]:
-        """Of the answers whose time is known."""
+        """Seconds of the answers whose time is known."""
         return [one for one in self.seconds if one is not None]
 
     @property
     def people(self) -> tuple[str, ...]:
-        """The person who answered."""
+        """Names of the people who answered."""
         return tuple(sorted({row.person for row in self.rows}))
 
     @property
@@ -87,7 +87,7 @@ class Answered:
         return tuple(found) if len(found) <= MOST else ()
 
     def where(self, keep: Callable[[Row], bool]) -> "Answered":
-        """Those that a function keeps."""
+        """The answers that a function accepts."""
         kept = [k for k, row in enumerate(self.rows) if keep(row)]
         rows = tuple(self.rows[k] for k in kept)
         return replace(self, rows=rows, seconds=tuple(self.seconds[k] for k in kept))

@@ -321,7 +321,7 @@ def spending(rows: Sequence[Row], *, title: str = "") -> Picture:
 
 
 def _parts(row: Row, known: Mapping[tuple[Any, ...], Row]) -> dict[str, float]:
-    """What a total cost is made of, by measure."""
+    """The parts of a total cost, by measure."""
     about = sorted(row.dims.items())
     beside = {name: known.get((name, *about)) for name in PARTS_OF}
     return {name: r.value for name, r in beside.items() if r is not None and r.value is not None}

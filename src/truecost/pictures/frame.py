@@ -27,7 +27,7 @@ KEY = 34.0  # room of a sample in the legend, with the space after a text
 
 
 class Names:
-    """Where the names of an axis lie."""
+    """The positions of the names of an axis."""
 
     def __init__(self, start: float, sizes: Sequence[float]) -> None:
         self.sizes = np.array(sizes, float)
@@ -50,7 +50,7 @@ class Names:
         return 0 <= value < len(self.sizes)
 
     def corner(self, value: float) -> float:
-        """Where the name of an index begins; the end after the last."""
+        """Start of the name of an index; for the index after the last, the end."""
         return self.start + float(self.sizes[: int(value)].sum())
 
 
@@ -67,7 +67,7 @@ class Entry:
 
 
 class Frame:
-    """Where everything of a picture lies at a width.
+    """The positions of all parts of a picture of a given width.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ class Frame:
         return found
 
     def below_names(self) -> tuple[str, ...]:
-        """Of a narrow picture the figures under each name."""
+        """The figures under each name of a narrow picture."""
         columns = self.picture.columns
         return columns[0][1] if self.narrow and columns else ()
 

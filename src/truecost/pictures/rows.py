@@ -155,7 +155,7 @@ def one_measure(rows: Sequence[Row]) -> str:
 
 
 def common_scale(scales: Sequence[Scale]) -> Scale:
-    """How the axis of some figures is written: as theirs, or plainly where they differ."""
+    """The unit of an axis: that of the figures, or none where they differ."""
     found = {*scales}
     return found.pop() if len(found) == 1 else ""
 
@@ -294,9 +294,11 @@ def differences(found: Sequence[Comparison | Row], *, title: str = "") -> Pictur
             "such as [r for r in rows if r.direction == 'lower']"
         )
     slots = [slot_of(r) for r in rows]
-    lines = Rows(("difference", "verdict"))
     parts = [(r.dims["system"], r.baseline or "", r.label) for r in rows]
     several = [len({p[k] for p in parts}) > 1 for k in range(3)]
+    words = ["system"] * any(several[:2]) + ["measure"] * several[2]
+    words += dict.fromkeys(dim for r in rows for dim in r.dims if dim != "system")
+    lines = Rows(("difference", "verdict"), what=", ".join(words) or "measure")
     for row, slot in zip(rows, slots, strict=True):
         system, against, label = row.dims["system"], row.baseline or "", row.label
         pair = f"{system} against {against}" if several[1] else system * several[0]

@@ -65,7 +65,7 @@ def forward(kind: str, values: Floats) -> Floats:
 
 
 class Place:
-    """Where the numbers of an axis lie between two ends, in pixels."""
+    """The positions of the numbers of an axis between two ends, in pixels."""
 
     def __init__(
         self, axis: Axis, domain: tuple[float, float], start: float, end: float, least: float
@@ -118,7 +118,7 @@ class Place:
         return sorted(kept)
 
     def _most(self, least: float) -> float:
-        """How many ticks have room."""
+        """Number of ticks that have room."""
         return max(2.0, abs(self.end - self.start) / (1.6 * least))
 
     @property
@@ -137,7 +137,7 @@ class Place:
 
 
 def apart(axis: Axis, domain: tuple[float, float], room: float) -> float:
-    """How far from each other ticks along so much room have to stand, or their texts touch."""
+    """Least distance of ticks along an axis, without overlap of their texts."""
     texts = Place(axis, domain, 0.0, room, 50.0).texts
     return max([34.0, *(width_of(text) + 10 for text in texts)])
 
@@ -192,7 +192,7 @@ def thinned(x: Floats, y: Floats, off: float = OFF) -> Indices:
 
 
 def _extremes(x: Floats, y: Floats, off: float) -> Indices:
-    """Of many points in a column its first, last, lowest and highest."""
+    """The first, last, lowest and highest of many points in a column."""
     first = np.r_[True, np.diff(np.floor(x / off)) != 0]
     starts = np.flatnonzero(first)
     if len(x) <= 4 * len(starts):
@@ -230,7 +230,7 @@ def _corners(x: Floats, y: Floats, off: float) -> npt.NDArray[np.bool_]:
 
 
 def _distance(x: Floats, y: Floats, a: Indices, b: Indices, point: Indices) -> Floats:
-    """How far points lie from the lines between two others."""
+    """Distance of points from the lines between two others."""
     across, up = x[b] - x[a], y[b] - y[a]
     right, above = x[point] - x[a], y[point] - y[a]
     length = np.hypot(across, up)

@@ -197,7 +197,7 @@ def _legend(frame: Frame) -> Iterator[str]:
 
 
 def _sample(kind: str, classes: str, x: float, y: float) -> str:
-    """What a kind of mark looks like, for the legend."""
+    """A sample of a kind of mark, for the legend."""
     look = f"{kind} {classes}".strip()
     if kind in ("dot", "hollow"):
         return f'<circle class="{look}" cx="{_n(x + 10)}" cy="{_n(y)}" r="{RADIUS}"/>'

@@ -329,12 +329,12 @@ def of_pairs(caption: str, pairs: Sequence[tuple[Row, Row | None]], most: int = 
 
 
 def _dim_cells(row: Row, dims: Sequence[str]) -> tuple[str, ...]:
-    """What a row is about; a subset of all is all."""
+    """The dims of a row as cells; the subset of whole data is `all`."""
     return tuple(row.dims.get(name, "all" if name == "subset" else "") for name in dims)
 
 
 def note(row: Row) -> str:
-    """Why there is no value, and the flags."""
+    """The reason for a missing value, and the flags."""
     return ", ".join([*([] if row.reason is None else [row.reason]), *notes(row.flags)])
 
 

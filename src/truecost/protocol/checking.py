@@ -307,7 +307,7 @@ def _crossing(
     shared: Sequence[str],
     jobs: int | None,
 ) -> list[Finding]:
-    """What is in several sets of a division."""
+    """Values that occur in several sets of a division."""
     findings = sharing.shared_groups(samples, division, shared)
     known = np.zeros(len(samples), bool)  # so that copies by two keys are told once
     for keys in evidence.keys:
@@ -335,7 +335,7 @@ def _refuse_unknown(shared: Sequence[str], samples: Samples) -> None:
 def _what_was_checked(
     samples: Samples, evidence: Evidence, inner: Sequence[Division], use: Mapping[str, float]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """What was looked at, and what was not, with what to give."""
+    """The checks that were made, and those that were not, with what they need."""
     looked, lacking = [], []
     groups = "+".join(samples.groups)
     copies = "--map content=COLUMN, --files COLUMN, --features F* or --audio COLUMN"
@@ -381,7 +381,7 @@ def _summaries(samples: Samples, sets: Division) -> tuple[SetSummary, ...]:
 def _signature(
     samples: Samples, looked: Sequence[str], near: float | None, shared: Sequence[str], plan: Plan
 ) -> str:
-    """What was checked and how, in one line."""
+    """The checks and their settings, in one line."""
     columns = "+".join(f"{k}={v}" for k, v in samples.columns.items())
     parts: dict[str, Any] = {
         "map": columns,

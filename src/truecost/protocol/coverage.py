@@ -33,7 +33,7 @@ FEWEST_OF_CLASS = 10
 
 
 def present(axis: Axis, division: Division) -> Ints:
-    """How many samples of each level each set has; int64 (sets, levels)."""
+    """Number of samples of each level in each set; int64 (sets, levels)."""
     inside, size = division.codes >= 0, len(axis.levels)
     flat = division.codes[inside] * size + axis.codes[inside]
     return np.bincount(flat, minlength=len(division) * size).reshape(len(division), size)
@@ -67,7 +67,7 @@ def missing(axis: Axis, division: Division) -> list[Finding]:
 
 
 def _number(axis: Axis, levels: Sequence[str]) -> str:
-    """How many classes, or levels of a condition."""
+    """Number of classes, or levels of a condition."""
     label = axis.name == "label"
     return counted(len(levels), "class" if label else "level") + f" of {axis.name}" * (not label)
 
@@ -259,7 +259,7 @@ class Shares:
 
 
 def _factor(samples: Samples, rows: Ints) -> tuple[str, Factor, npt.NDArray[np.int32]]:
-    """What is resampled: the group column with the fewest groups, or each sample by itself."""
+    """The resampled factor: the group column with the fewest groups, or each sample by itself."""
     found = [
         (column, *Factor.encode(column, texts[rows])) for column, texts in samples.groups.items()
     ]

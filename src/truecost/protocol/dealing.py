@@ -26,7 +26,7 @@ STARTS, STARTED = 50, 4_000  # random assignments that are improved; with all th
 
 @dataclass(frozen=True, eq=False)
 class Profiles:
-    """How many samples each unit has in each cell: a sparse matrix of units by cells.
+    """Number of samples of each unit in each cell: a sparse matrix of units by cells.
 
     `starts`, shape (units + 1,), says where the entries of each unit begin; `cells` and `counts`,
     shape (entries,), ascend within a unit; `axes`, shape (cells,), is the axis of each cell, the
@@ -219,7 +219,7 @@ class Level:
 
     @property
     def title(self) -> str:
-        """Its name in messages."""
+        """Name in messages."""
         return "all samples" if self.axis == "samples" else f"{self.axis} {self.level}"
 
 
@@ -285,7 +285,7 @@ class Balance:
 def balance_of(
     profiles: Profiles, places: Ints, shares: Floats, names: tuple[str, ...], axes: tuple[Axis, ...]
 ) -> Balance:
-    """How well units are spread; `places`, shape (units,), is the set of each."""
+    """The balance of the units over the sets; `places`, shape (units,), is the set of each."""
     held, totals = profiles.placed(places, len(shares)), profiles.totals
     off = np.abs(held - shares[:, None] * totals)
     largest = np.zeros(len(totals), np.int64)

@@ -84,7 +84,7 @@ class Units:
 
     @property
     def joined(self) -> str:
-        """How several columns form units; empty where there are not several."""
+        """The way in which several columns form units; empty without several."""
         if len(self.columns) < 2:
             return ""
         each = (f"{n} of {c}" for c, n in zip(self.columns, self.levels, strict=True))
@@ -236,7 +236,7 @@ class Levels(Axis):
 
     @property
     def reading(self) -> str:
-        """How it was read."""
+        """A note on how the column was read."""
         return f"{self.name} ({counted(len(self.levels), 'level')})"
 
     def encoded(self, train: Marks) -> Floats:
@@ -259,7 +259,7 @@ class Numbers:
 
     @property
     def reading(self) -> str:
-        """How it was read."""
+        """A note on how the column was read."""
         return f"{self.name} (numbers)"
 
     def encoded(self, train: Marks) -> Floats:
@@ -320,11 +320,11 @@ def by_text(ids: Texts) -> Ints:
 
 
 def alike(columns: Sequence[Column]) -> Ints | None:
-    """Which samples are the same in all columns: a number for each kind, in the order of their
+    """Groups of samples that are equal in all columns: a number for each group, in the order of
     values; shape (N,).
 
-    None when there are more kinds than half the samples, or a column of several numbers, so that
-    telling them apart does not pay.
+    None when there are more groups than half the samples, or a column has several numbers, so that
+    the comparison takes too long.
     """
     kinds = np.zeros(1, np.int64)
     for column in columns:

@@ -326,7 +326,7 @@ def evaluation_sets(ledger: Ledger) -> list[EvaluationSet]:
 
 
 def _set(lines: list[Line]) -> EvaluationSet:
-    """What lines of one evaluation set say."""
+    """The content of the lines of one evaluation set."""
     first, last = lines[0], lines[-1]
     systems: dict[str, Scored] = {}
     for system in (system for line in lines for system in line.systems):

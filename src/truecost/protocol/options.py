@@ -132,7 +132,7 @@ class TrainingTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
     ] = None
 
     def moved(self, place: Callable[[str], str]) -> Self:
-        """The same with every path replaced; commands run in the folder of the study."""
+        """The table with each path replaced; commands run in the folder of the study."""
         found = super().moved(place)
         if self.commands and self.folder is None:
             return msgspec.structs.replace(found, folder=place(""))

@@ -336,7 +336,7 @@ def _refuse_few(units: Ints, how: Predicting) -> None:
 
 
 def _lacking_classes(lacking: dict[int, list[int]], classes: Sequence[str]) -> list[str]:
-    """Which classes were not there to be trained on."""
+    """The classes without training samples."""
     return [
         f"class {classes[k]} is in no group but those of fold {first_five(numbers)}: there it is "
         f"predicted with the least probability; it has too few groups for a prediction"

@@ -198,7 +198,7 @@ def samples_of(
 
 
 def _origins(table: Table, found: Mapping[str, str], ids: Texts) -> Texts | None:
-    """What each sample was made from; its own id where the cell is empty."""
+    """The original of each sample; its own id where the cell is empty."""
     if "source" not in found:
         return None
     texts = table.texts(found["source"], "source").to_numpy()

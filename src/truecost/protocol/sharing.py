@@ -89,7 +89,7 @@ class Crossing:
 
 
 def place(samples: Samples, division: Division, row: int) -> str:
-    """Where a sample stands: `train, line 7`; `fold 2, line 7`."""
+    """The place of a sample: `train, line 7`; `fold 2, line 7`."""
     return f"{division.called(int(division.codes[row]))}, {samples.table.where(int(row))}"
 
 
@@ -99,7 +99,7 @@ def sample_at(samples: Samples, division: Division, row: int) -> str:
 
 
 def places(samples: Samples, division: Division, rows: Ints) -> str:
-    """Where the first of a key stand, set by set."""
+    """The places of the first samples of a key, set by set."""
     said = [place(samples, division, int(row)) for row in rows[:PLACES]]
     return "; ".join([*said, "..."] if len(rows) > PLACES else said)
 

@@ -108,7 +108,7 @@ class Split:
 
 @dataclass
 class _Work:
-    """What is dealt, and what has been."""
+    """The units to be dealt, and those dealt so far."""
 
     samples: Samples
     units: Units
@@ -270,7 +270,7 @@ def _refuse_columns(samples: Samples, plan: SplitPlan) -> None:
 
 
 def plan_path(path: str) -> str:
-    """Where the plan of a split lies."""
+    """Path of the plan of a split."""
     return f"{path}.json"
 
 

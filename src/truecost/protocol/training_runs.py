@@ -47,9 +47,9 @@ ONE_THREAD = (
 
 @dataclass(frozen=True)
 class Ended:
-    """How a program ended: its exit code (below 0 the signal that ended it), whether it ran longer
-    than its timeout, why it could not be started (0 when it was); CPU seconds of all its processes,
-    in programs and in the system, seconds on the clock, and bytes of the largest process.
+    """The end of a program: exit code (below 0: the signal that ended it), whether it exceeded its
+    timeout, and the error number of a failed start (otherwise 0); CPU seconds of all its processes,
+    in programs and in the system; seconds on the clock; bytes of the largest process.
     """
 
     status: int = 127
@@ -100,7 +100,7 @@ def run_program(
 
 
 def _followed(process: "subprocess.Popen[bytes]", reading: int, timeout: float | None) -> Ended:
-    """How a program ended, as the launcher writes then: nothing when it was ended itself."""
+    """The way in which a program ended, from its launcher; nothing when that was ended itself."""
     late = False
     try:
         if late := not select.select([reading], [], [], timeout)[0]:
@@ -165,7 +165,7 @@ class Command:
 
     @property
     def place(self) -> str:
-        """Where it stands in a study."""
+        """The place in a study."""
         return f"[training] commands.{self.method}"
 
     def _check(self, word: str, piece: re.Match[str]) -> None:
@@ -185,7 +185,7 @@ class Command:
 
     @property
     def placeholders(self) -> frozenset[str]:
-        """Those that the command has."""
+        """The placeholders in the command."""
         return frozenset(p[1] for word in self.words for p in PIECE.finditer(word) if p[1])
 
     def filled(self, values: Mapping[str, str]) -> tuple[str, ...]:
@@ -265,12 +265,12 @@ class Training(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def folder(self) -> Path:
-        """Where it leaves what it made."""
+        """The folder of the results of the run."""
         return Path(self.place)
 
     @property
     def scores(self) -> Path:
-        """Where its scores lie when it is done."""
+        """The file of its scores when it is finished."""
         return self.folder / self.name
 
     def done(self, folder: Path) -> bool:
@@ -292,7 +292,7 @@ class Training(msgspec.Struct, frozen=True, kw_only=True):
         return True
 
     def _recorded(self) -> RunRecord | None:
-        """What run.json says; None where there is none."""
+        """The content of run.json; None without one."""
         place = self.folder / RUN
         try:
             return msgspec.json.decode(place.read_bytes(), type=RunRecord)
@@ -305,7 +305,7 @@ class Training(msgspec.Struct, frozen=True, kw_only=True):
             ) from error
 
     def _changed(self, made: RunRecord) -> str:
-        """What of a finished run was otherwise; empty when nothing was."""
+        """The changed settings of a finished run; empty when nothing changed."""
         if made.command != self.command.words:
             return f"another command ({' '.join(made.command)})"
         if made.seed != self.seed:
@@ -383,7 +383,7 @@ class Training(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _fault(ended: Ended, out: Path) -> str:
-    """Why a run does not count, by how its program ended; empty when it does."""
+    """The reason why a run does not count, from the end of its program; empty when it does."""
     if ended.late:
         return "it ran longer than its timeout"
     if code := ended.status:

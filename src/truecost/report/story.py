@@ -48,7 +48,7 @@ class Naive:
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:
-    """How the worst items are shown.
+    """The presentation of the worst items.
 
     `parts`: what they are the worst by: parts of measures, the first that there is. `text`: how to
     read their lines. `columns`: whether the words of their lines stand in columns; else each line
@@ -148,19 +148,19 @@ def page_of(task: str) -> "Page":
 
 @dataclass(frozen=True)
 class Part:
-    """One collection and application.
+    """One collection and one application of a result.
 
     Attributes
     ----------
     dims : tuple of (str, str)
-        Those of `collection` and `application` of which there are several, with their names.
+        Names of the collection and the application; each only where there are several.
     """
 
     dims: tuple[tuple[str, str], ...]
 
     @property
     def title(self) -> str:
-        """As curves name it: `collection far, application strict`; empty for the only part."""
+        """The name in curves: `collection far, application strict`; empty for the only part."""
         return title_of(dict(self.dims))
 
     @property
@@ -170,7 +170,7 @@ class Part:
 
     @property
     def name(self) -> str:
-        """As a heading names it: `far, strict`."""
+        """The name in headings: `far, strict`."""
         return ", ".join(name for _, name in self.dims)
 
 
@@ -348,9 +348,9 @@ def without_dims(row: Row, names: Sequence[str] = PARTS) -> Row:
 
 
 def mean_rows(rows: Iterable[Row]) -> list[Row]:
-    """Of methods the means over runs only, of AB/BA the estimator to trust; every row of systems.
+    """The rows without single runs of methods, and only the recommended estimator of AB/BA.
 
-    That to trust is the one of the whole data, where they have a row.
+    The recommended one is that of the whole data, where these have a row.
     """
     found = [r for r in rows if _estimator(r) not in BESIDE]
     trusted: dict[tuple[str, ...], str] = {}
@@ -364,5 +364,5 @@ def _estimator(row: Row) -> str:
 
 
 def _case(row: Row) -> tuple[str, ...]:
-    """What has an estimator of its own: a measure of a system in a part."""
+    """The key of an estimator: a measure of a system in a part."""
     return (row.label, row.dims["system"], *(row.dims.get(name, "") for name in PARTS))

@@ -129,7 +129,7 @@ def load_of(
 def _reasons(
     audio_s: float, indexing: Resources | None, searching: Resources | None, query_s: float | None
 ) -> dict[str, str]:
-    """Why figures may be None: the reasons that weigh least first."""
+    """Reasons why figures may be None, the weakest first."""
     found: dict[str, str] = {}
     if not audio_s > 0:
         found |= dict.fromkeys(("isf", "ssf", "pl"), NO_AUDIO)
@@ -199,7 +199,7 @@ def _row(load: Load, name: str, system: str, level: float) -> Estimate:
 
 
 def _nodes(record: Resources | None) -> int:
-    """How many nodes a phase ran on; 0 where it was not measured."""
+    """Number of nodes of a phase; 0 where it was not measured."""
     return 0 if record is None else sum(machine.count for machine in record.nodes)
 
 

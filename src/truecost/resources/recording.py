@@ -39,7 +39,7 @@ def describe() -> Machine:
 
 
 def _linux(root: Path) -> Machine:
-    """From the files in which Linux describes the hardware."""
+    """The hardware, from the files of Linux."""
     processors = _text(root / "proc/cpuinfo")
     model = _field(processors, "model name") or _field(processors, "Model") or platform.machine()
     return Machine(
@@ -87,7 +87,7 @@ def _system() -> str:
 
 
 def _mac() -> Machine:
-    """From what `sysctl` says."""
+    """The hardware, from `sysctl`."""
     cores, hertz, memory = map(_sysctl, ("hw.physicalcpu", "hw.cpufrequency_max", "hw.memsize"))
     return Machine(
         brand=f"Apple {_sysctl('hw.model')}".strip(),
@@ -112,7 +112,7 @@ def _field(processors: str, name: str) -> str:
 
 
 def _text(path: Path) -> str:
-    """What a file holds, without its end; empty when it cannot be read."""
+    """The content of a file, without its final line break; empty when it cannot be read."""
     try:
         return path.read_text(encoding="utf-8", errors="replace").strip("\0\n ")
     except OSError:
@@ -192,7 +192,7 @@ def record(command: Sequence[str], *, phase: str = "", aside: bool = False) -> R
 
 
 def _measured(command: Sequence[str], aside: bool) -> tuple[dict[str, Any], bool]:
-    """What the launcher found, nothing if it was ended; and whether the keyboard interrupted it."""
+    """The measurements of the launcher, none if it was ended; and whether Ctrl-C was pressed."""
     passed = [number for name in PASSED if not ignored(number := getattr(signal, name))]
     reading, writing = os.pipe()
     os.set_inheritable(writing, True)
@@ -261,7 +261,7 @@ def _added() -> str:
 
 
 def _cannot_run(program: str, number: int) -> str:
-    """Why a program cannot be run, and what to do."""
+    """A message: why a program cannot be run, and what to do."""
     said = f"resources: {program}: cannot be run ({os.strerror(number)})"
     if number == errno.ENOENT and " " in program:
         words = " ".join(shlex.split(program)) if "'" not in program else program

@@ -127,7 +127,7 @@ class Resources(
 
 
 def ending(status: int) -> str:
-    """How a program ended, in words: `exit status 3`, `signal 9, SIGKILL`."""
+    """The end of a program in words: `exit status 3`, `signal 9, SIGKILL`."""
     if status >= 0:
         return f"exit status {status}"
     names = {int(number): number.name for number in signal.Signals}
@@ -138,7 +138,7 @@ WROTE = "expected what `truecost resources --json -- COMMAND` prints, or writes 
 
 
 class _Head(msgspec.Struct):
-    """What tells a record of this layout from any other JSON."""
+    """The keys that distinguish a record of this layout from any other JSON."""
 
     schema_version: int
     peak_bytes: float

@@ -124,7 +124,7 @@ def frames_of(clip: Floats) -> Floats:
 
 
 def _active(clip: Floats) -> Array:
-    """Which frames are speech: less than 40 dB below the loudest."""
+    """Whether each frame is speech: less than 40 dB below the loudest."""
     energy = np.square(frames_of(clip)).mean(axis=1)
     return np.asarray(energy >= energy.max() * 10 ** (-QUIET / 10))
 

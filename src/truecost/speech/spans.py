@@ -27,7 +27,7 @@ class Spans:
         return len(self.items)
 
     def slice_of(self, item: int) -> slice:
-        """Where the stretches of an item are."""
+        """The slice of the stretches of an item."""
         first, last = np.searchsorted(self.items, [item, item + 1])
         return slice(int(first), int(last))
 
@@ -72,7 +72,7 @@ class Speech:
 
     @property
     def speakers(self) -> Ints:
-        """How many speakers each item has; int64 (items,)."""
+        """Number of speakers of each item; int64 (items,)."""
         return np.diff(self.first)
 
     def joined(self, gap: int) -> "Speech":
@@ -170,7 +170,7 @@ class Scene:
         return edges, reference, output, scored
 
     def _events(self) -> tuple[Ints, Ints, Codes, Steps, Ints]:
-        """What begins or ends, sorted by item and time, and where the events of items begin."""
+        """Begins and ends, sorted by item and time, and the first event of each item."""
         spans = (self.reference.spans, self.output.spans, self.regions, self.barred)
         none = [np.zeros(len(side), np.int64) for side in spans[2:]]
         items = np.concatenate([side.items for side in spans] * 2)

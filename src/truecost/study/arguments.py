@@ -54,16 +54,16 @@ def names_in(parameter: str, given: Iterable[str] | str) -> tuple[str, ...]:
 
 
 def listed(parameter: str, given: Any, item: str) -> list[Any]:
-    """The entries of a list of texts, or of lists of them.
+    """The entries of an argument as a list.
 
     Parameters
     ----------
     parameter : str
-        What messages call it.
+        Name of the argument in messages.
     given : iterable
-        Any that has one entry after the other; generators too.
+        Texts, or lists of texts: any iterable of entries, such as a generator.
     item : str
-        What there is an entry for, in the singular.
+        Noun of what each entry belongs to, in the singular.
     """
     if not _has_entries(given):
         keys = "; its values, and its keys as ids" if isinstance(given, Mapping) else ""

@@ -115,10 +115,13 @@ def join_metadata(
 
     Parameters
     ----------
-    table : Table Table to which columns are added. metadata : Table Table that is searched by its
-    column `id`, else by the column with the name of `column`, else by its first column. It may
-    contain more rows than needed. column : str Column of `table` whose values are looked up.
-    Default: the ids.
+    table : Table
+        Table to which columns are added.
+    metadata : Table
+        Table that is searched by its column `id`, else by the column with the name of `column`,
+        else by its first column. It may contain more rows than needed.
+    column : str
+        Column of `table` whose values are looked up. Default: the ids.
 
         - `id`: the new columns keep their names.
         - Another column, such as `enroll`: the new names begin with it (`enroll.speaker`).

@@ -179,19 +179,19 @@ class Part:
     Attributes
     ----------
     dims : mapping of str to str
-        `collection` and `application`, where there are several.
+        Values of `collection` and `application`, where there are several.
     systems : tuple of Trials, Items, Deployment, Search, Online or Lifelong
-        In the order in which they were given.
+        Records of the systems, in the given order.
     scoring : mapping of str to Scoring
-        What was asked for, by name of the system.
+        Scoring by system name.
     estimates : tuple of Estimate
         Rows of all systems, subsets included.
     comparisons : tuple of Comparison
-        Each other system against the baseline.
+        Comparisons of each other system with the baseline.
     described : tuple of Struct
         Data for the page in addition to the rows (`Work.descriptions`).
     runs : mapping of str to tuple of Record
-        Of methods what each run gave, by method; they are no systems of their own.
+        Records of the runs of each method, by method.
     """
 
     dims: Mapping[str, str]

@@ -36,11 +36,11 @@ class Shown:
     """A result that can be printed, shown in a notebook, and exported to other formats."""
 
     def _outcome(self) -> "Outcome":
-        """What is shown."""
+        """The outcome that is shown."""
         raise NotImplementedError
 
     def _tables(self) -> Sequence[Cells]:
-        """Its tables, as the terminal has them."""
+        """The tables of the outcome, as on the terminal."""
         return tables_of(self._outcome())
 
     def __str__(self) -> str:

@@ -45,16 +45,16 @@ def validate(
     Parameters
     ----------
     study : Study
-        Its systems are checked with the settings that scoring would take.
+        Study; its systems are checked with the settings of scoring.
     wanted : str, optional
-        File with what has to be there: trials, ids.
+        File with the required trials or ids.
     held : mapping of str to Table, optional
         Tables in memory, by the paths that the study has for them.
 
     Returns
     -------
     dict of str to sequence of Check
-        By name of the system, after its collection where there are several.
+        Checks by system name, after the collection where there are several.
     """
     work = find(study.task).load()
     judged = work.unjudged(study, wanted)

@@ -103,7 +103,7 @@ def face_or_fault(name: str) -> Face | str:
 
 
 def _fault(name: str, face: object) -> str:
-    """What is wrong with the face of a task of another distribution; empty for nothing."""
+    """The fault of the face of a task from another distribution; empty without one."""
     if not isinstance(face, Face):
         return f"the entry point gives no Face but a {type(face).__name__}"
     if face.name != name:
@@ -120,7 +120,7 @@ def _fault(name: str, face: object) -> str:
 
 
 def _clash(name: str) -> str:
-    """That a name is taken."""
+    """A message that a name is taken."""
     points = " and ".join(map(_place, added()[name]))
     return f"task {name!r} of {points} cannot be used: truecost has a task of that name: rename it"
 

@@ -165,7 +165,7 @@ def evidence_of(output: str, told: Mapping[str, str]) -> dict[str, Evidence]:
 
 
 def _inside(grid: Grid, regions: Iterable[tuple[int, int]]) -> np.ndarray:
-    """Which stretches lie in a region."""
+    """Whether each stretch is within a region."""
     marks = np.zeros(grid.speaks.shape[1], np.bool_)
     for start, end in regions:
         first, last = np.searchsorted(grid.edges, [start, end])

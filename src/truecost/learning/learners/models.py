@@ -133,7 +133,8 @@ class Scikit(Scaled):
                 self._trained[member] = start.partial_fit(matrix[rows], labels[rows], **known)
 
     def _rows(self, member: int, names: list[str], whole: bool = True) -> Any:
-        """Which items a member sees, as often as it does; 0 is the model of all items.
+        """Rows of the items that a member sees, repeated as often as it does; member 0 sees all
+        items once.
 
         One that would see none sees all, when it must see some.
         """
@@ -149,7 +150,7 @@ class Scikit(Scaled):
         return targets if self.task.kind == "numbers" else targets.astype(np.int64)
 
     def _probabilities(self, model: Trained, matrix: Floats) -> tuple[Floats, Floats | None]:
-        """Of all classes, and logits where the model decides between all of them."""
+        """Probabilities of all classes, and logits where the model decides between all of them."""
         result = np.zeros((len(matrix), len(self.task.classes)))
         if isinstance(model, int):
             result[:, model] = 1.0
@@ -374,7 +375,7 @@ class River(Scaled):
         return [dict(enumerate(row)) for row in self._standard(matrix).tolist()]
 
     def _probabilities(self, item: dict[int, float]) -> list[float]:
-        """Of all classes; all alike when the model says nothing."""
+        """Probabilities of all classes; equal ones when the model has none."""
         try:
             said = self._model.predict_proba_one(item)
         except NotImplementedError:

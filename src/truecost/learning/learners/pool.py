@@ -215,7 +215,7 @@ class Scaled:
 
 @lru_cache(maxsize=1 << 16)  # it takes its time
 def draws(seed: int, member: int, name: str) -> int:
-    """How often a member of a committee sees an item: Poisson(1), the online bootstrap.
+    """Number of times that a member of a committee sees an item: Poisson(1), the online bootstrap.
 
     It depends on the seed, the member and the item alone, so that a new item changes nothing for
     others (Oza and Russell 2001).

@@ -79,7 +79,7 @@ def _text_around(line: bytes, error: Exception) -> str:
 
 
 def _at(said: Any, path: str) -> str:
-    """What stands at a path such as `.scores[17]`; nothing where the path is of no use."""
+    """The value at a path such as `.scores[17]`; nothing for an invalid path."""
     for key, place in re.findall(r"\.(\w+)|\[(\d+)\]", path):
         try:
             said = said[key] if key else said[int(place)]
@@ -240,7 +240,7 @@ class Process:
             return left
 
     def _ending(self) -> str:
-        """How it ended, when it closed a stream."""
+        """The way in which the process ended, when it closed a stream."""
         try:
             code = self._program.wait(GRACE)
         except subprocess.TimeoutExpired:

@@ -139,7 +139,7 @@ VERSION = 1
 
 
 def head(batch: Batch) -> dict[str, Any]:
-    """Which batch a message is about."""
+    """The fields of a message that describe its batch."""
     said: dict[str, Any] = {"batch": batch.index, "stream": batch.stream, "ids": batch.ids}
     if batch.times is not None:
         said["times"] = batch.times.tolist()

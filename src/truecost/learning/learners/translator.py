@@ -99,7 +99,7 @@ def _patched(source: Words, knowledge: Knowledge, longest: int) -> Translation |
 
 
 def _one_change(known: Words, source: Words) -> tuple[int, int, int, int] | None:
-    """Where a known sentence differs, when it is alike: first and last of both sides."""
+    """The change between two similar sentences: first and last index on both sides."""
     if abs(len(known) - len(source)) > FEW or not set(known) & set(source):
         return None
     matcher = SequenceMatcher(None, known, source, autojunk=False)
@@ -112,7 +112,7 @@ def _one_change(known: Words, source: Words) -> tuple[int, int, int, int] | None
 
 
 def _place_of(phrase: Words, target: Words, knowledge: Knowledge) -> slice | None:
-    """Where the most probable translation of a phrase that is there stands in a sentence."""
+    """Position of the most probable known translation of a phrase in a sentence."""
     for words, _ in knowledge.phrases.get(phrase, []):
         for start in range(len(target) - len(words) + 1):
             if target[start : start + len(words)] == words:
@@ -240,7 +240,7 @@ def _texts(batch: Batch) -> list[str]:
 
 @lru_cache(maxsize=4)  # a snapshot is gone back to again and again
 def _knowledge(pairs: tuple[tuple[str, str], ...], rounds: int, longest: int) -> Knowledge:
-    """What can be learnt from pairs of sentences."""
+    """The knowledge from pairs of sentences."""
     targets = [target_words(target) for _, target in pairs]
     known = capitals(targets)
     words = [
@@ -252,7 +252,7 @@ def _knowledge(pairs: tuple[tuple[str, str], ...], rounds: int, longest: int) ->
 
 @lru_cache(maxsize=4096)
 def _translated(text: str, knowledge: Knowledge, longest: int) -> Translation:
-    """What is said of a sentence; knowledge is told apart by its identity."""
+    """The translation of a sentence; cached by the identity of the knowledge."""
     return translate(source_words(text), knowledge, longest)
 
 

@@ -253,7 +253,7 @@ class Session:
     # questions of the system
 
     def _ask(self, batch: Batch, outputs: Outputs, share: int) -> list[Arrived]:
-        """What the system asks, and what it is told at once."""
+        """Ask the questions of the system, and pass it the immediate answers."""
         acting = self.acting
         allowed = share if self.course.kind == "diarization" else min(share, len(batch))
         said = acting.call(batch, acting.system.ask, batch, allowed)
@@ -313,7 +313,7 @@ class Session:
         return answer
 
     def _offered(self, batch: Batch, outputs: Outputs) -> Answer | None:
-        """What the person offers, checked."""
+        """A correction that the person volunteers, checked; None when there is no further one."""
         expert = self.acting.expert
         said = expert.volunteer(batch, outputs, tuple(self.given))
         if said is None:

@@ -78,7 +78,7 @@ class Life:
         check_fields(self, HelpTable, "key")
 
     def without_person(self) -> "Life":
-        """The same life without anybody who helps."""
+        """The life without help."""
         offline = None if self.offline is None else 0
         return replace(self, stream=NO_HELP, test=NO_HELP, offline=offline)
 
@@ -123,8 +123,8 @@ def run_lifelong(
     log : LogWriter
         Open event log. The function does not close it.
     passing : {"assisted", "unsupervised", "frozen"}
-        How the system learns. `assisted`: with the help of `life`. `unsupervised`: without a
-        person. `frozen`: not at all; the initial version predicts everything.
+        Way in which the system learns. `assisted`: with the help of `life`. `unsupervised`: without
+        a person. `frozen`: not at all; the initial version predicts everything.
     run : str
         Name of the run in each event, for example its seed.
     record_cpu, labelled, checkpoint

@@ -63,7 +63,9 @@ def _other_turn(said: str, draw: float, speakers: Sequence[str]) -> str:
 
 
 def _other_one(own: Sequence[str], known: Sequence[str], draw: float) -> tuple[int, str]:
-    """Where the mistake is, and what is said there instead; empty where there is no other."""
+    """Position of the simulated mistake, and the wrong answer there; empty where there is no other
+    answer.
+    """
     draws = generator(0, "mistake", repr(draw))
     place = int(draws.integers(len(own)))
     others = [name for name in known if name != own[place]]
@@ -234,14 +236,14 @@ class DomainExpert(SimulatedPerson):
 
     @cached_property
     def _candidates(self) -> tuple[str, ...]:
-        """What may be said by mistake: classes, or all words or speakers of the references."""
+        """Possible wrong answers: classes, or all words or speakers of the references."""
         texts = self.references.values()
         if self.kind == "diarization":
             return speakers_of(texts)
         return self.classes or tuple(sorted({word for text in texts for word in text.split()}))
 
     def _right_answer(self, output: str, known: str, part: str) -> str:
-        """What is right there; speakers under the names that the output has for them."""
+        """The right answer about a part; speakers have the names of the output."""
         if self.kind == "diarization" and not (part := part or all_of(output, known)):
             return known
         return corrector(self.kind).answer(output, known, part)
@@ -273,7 +275,7 @@ class DomainExpert(SimulatedPerson):
 
 @lru_cache(maxsize=4096)
 def _parts(kind: str, output: str, reference: str) -> tuple[Part, ...]:
-    """What is wrong with an output, counted once."""
+    """The errors of an output, computed once."""
     return corrector(kind).parts(output, reference)
 
 

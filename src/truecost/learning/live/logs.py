@@ -140,7 +140,7 @@ class Streams(Logged):
     """The logs of streams; over budgets, with advice."""
 
     def make(self, folder: Path, lock: int, progress: Progress | None) -> Outcome:
-        """As of all logs; see `Logged.make`."""
+        """The function that makes a log; see `Logged.make`."""
         from truecost.tasks.streams.sweep import advice_of, judged_by
 
         asked = [m for m in measures_named(self.study.measures) if m.name in OF_DETECTION]
@@ -200,7 +200,7 @@ def stream_jobs(study: Study) -> list[StreamJob]:
 
 
 def _streams_decisive(study: Study, recipe: StreamRecipe) -> dict[str, Any]:
-    """What decides the logs, as TOML can hold it: settings without paths, hashes of the data."""
+    """The settings that affect the logs, for TOML: without paths, with hashes of the data."""
     source = to_builtins(recipe.source)
     source |= {key: Path(source[key]).name for key in FILES if source[key] is not None}
     source[HASH] = fingerprints(recipe.source, recipe.folder) or None
@@ -254,7 +254,7 @@ def life_recipe(study: Study) -> LifelongRecipe:
 
 
 def _helping(study: Study) -> dict[str, Any]:
-    """How much help there is, with questions where nothing else is said."""
+    """The amount of help; with questions by default."""
     asked = study.help.given()
     helping = {key: asked[key] for key in HELP_KEYS if key in asked}
     if not helping.keys() & {"questions", "corrections", "offline"}:
@@ -312,7 +312,7 @@ def system_of(study: Study, name: str) -> dict[str, Any]:
 
 
 def _life_decisive(study: Study, recipe: LifelongRecipe) -> dict[str, Any]:
-    """What decides the logs, for the recipe file."""
+    """The settings that affect the logs, for the recipe file."""
     source, hashes = {"name": recipe.source, **recipe.source_options}, {}
     for key, paths in files_of(recipe.source, recipe.source_options).items():
         hashes[key] = [_hash(path) for path in paths]
@@ -382,7 +382,7 @@ def _check_measures(study: Study, recipe: LifelongRecipe, unhelped_names: Sequen
 
 
 def _lacks(name: str, recipe: LifelongRecipe) -> str:
-    """What a run would need for a measure; empty when nothing is missing."""
+    """The data that a run lacks for a measure; empty when nothing is missing."""
     how = recipe.helping
     if name in (*OF_HELP, *ON_TEST):
         if not how.test or not (how.questions or how.corrections):

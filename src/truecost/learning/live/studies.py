@@ -136,7 +136,9 @@ class Logged:
             yield structs.replace(self.recipe, person=person), telling
 
     def _tried(self, left: Sequence[LoggedJob]) -> Iterator[Shown]:
-        """What people see in all seeds; the first job of each system is built beside it."""
+        """The data that people see, for each seed, after building the first job of each system as a
+        trial.
+        """
         tried = set[str]()
         for seed in dict.fromkeys(job.seed for job in left):
             seen = self.recipe.see(seed)
@@ -166,7 +168,7 @@ class Logged:
 
 @contextmanager
 def _within(folder: str) -> Iterator[None]:
-    """Where jobs run: their folder is the current one, and modules are looked for there too."""
+    """A context for jobs: their folder is the current one, and modules are searched there too."""
     known = [*sys.path]
     with chdir(folder):
         if folder not in sys.path:
@@ -258,7 +260,7 @@ def _without_none(content: Any) -> Any:
 
 
 def _differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
-    """What differs, one text for each value."""
+    """The differences of two settings, a text for each."""
     before, after = dict(_leaves(then)), dict(_leaves(now))
     for place in dict.fromkeys((*before, *after)):
         old, new = before.get(place), after.get(place)
@@ -340,7 +342,9 @@ def run_live(
 
 
 def _making(study: Study) -> Any:
-    """What a study makes (`Logged`, or alike); refuses what can be refused before anything runs."""
+    """The maker of the files of a study (`Logged`, say), with all checks that are possible before
+    anything runs.
+    """
     if work_of(study) is TRAINED:
         from truecost.protocol.study.trainings import trainings_of
 

@@ -66,7 +66,7 @@ class Situation:
 
     @property
     def n_classes(self) -> int:
-        """How many classes there are, as far as it is known."""
+        """Number of classes, as far as it is known."""
         for values in (self.outputs.probabilities, self.outputs.logits):
             if values is not None and not self.classes:
                 return int(np.asarray(values).shape[1])
@@ -162,7 +162,7 @@ def _looked_up(table: dict[bytes, Floats], place: Floats, strategy: str) -> Floa
 OWN = {
     "classifier": "learner (repeats its probabilities; the default); parzen, logistic or mixture "
     "(fitted to the answers)",
-    "memory": "how many of the latest answered items it sees (1000)",
+    "memory": "number of the latest answered items that it sees (1000)",
 }
 
 
@@ -171,7 +171,7 @@ _BASES = {"UncertaintyZliobaite"}  # a base class among the strategies
 
 
 def _wanted(function: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Those of some arguments that it takes."""
+    """The arguments that a function accepts."""
     known = inspect.signature(function).parameters
     return {key: value for key, value in given.items() if key in known}
 

@@ -59,7 +59,7 @@ def build_own(name: str, settings: Settings) -> Strategy:
 
 
 def _made(made: Any, who: str, options: dict[str, Any], settings: Settings) -> Any:
-    """What a class or a function makes of the options."""
+    """The result of a class or a function called with the options."""
     try:
         known = inspect.signature(made).parameters
         given = {"seed": settings.seed, "classes": settings.classes}
@@ -151,7 +151,7 @@ class Mixture(Keeping):
                 learn(batch, outputs, answered)
 
     def state(self) -> dict[str, Any]:
-        """Its own state, and the states of the parts that have some."""
+        """The state of the strategy, and those of its parts."""
         parts = self.parts.items()
         stored = {key: part.snapshot() for key, part in parts if restorable(part)}
         return {**super().state(), "parts": stored}
@@ -191,7 +191,7 @@ class Split(Mixture):
         return rows + self._others(batch, outputs, rows, count - quota)
 
     def _others(self, batch: Batch, outputs: Outputs, taken: list[int], count: int) -> list[int]:
-        """What the second strategy chooses among the items that are left."""
+        """The choice of the second strategy among the remaining items."""
         if not count:
             return []
         used = set(taken)
@@ -274,7 +274,7 @@ def _plateau(settings: Settings) -> Plateau:
 
 _PARTS = {
     "first": "a strategy: its name, or a table of its name and options",
-    "second": "another, given alike",
+    "second": "another strategy, in the same form",
 }
 
 
@@ -290,18 +290,18 @@ STRATEGIES = {
         {**_PARTS, "share": "of the first, from 0 to 1 (0.5)"},
     ),
     "plateau": Kind(
-        "one strategy until its answers are no news, then another",
+        "one strategy until most answers confirm the decisions, then another",
         _plateau,
         {
             **_PARTS,
             "window": "batches over which the share of wrong decisions is taken (10)",
-            "limit": "share below which the second takes over, above 0 and below 1 (0.05)",
+            "limit": "share below which the second strategy is used, above 0 and below 1 (0.05)",
         },
     ),
     "MODULE:NAME": Kind(
-        "one of yours: a class, a function that makes it, or an object",
+        "your own strategy: a class, a function that makes one, or an object",
         lambda settings: build_own(settings.strategy, settings),
-        {"...": "keyword arguments of yours"},
+        {"...": "your keyword arguments"},
     ),
 }
 
@@ -310,7 +310,7 @@ STRATEGIES = {
 def kinds() -> dict[str, Kind]:
     """Every strategy by its name: those of the modules of the package, and scikit-activeml's."""
     found: dict[str, Kind] = listed_in(strategies, "STRATEGIES", "strategies")
-    options = {**OWN, "...": "those of the class"}
+    options = {**OWN, "...": "options of the class"}
     return found | {f"{ACTIVEML}CLASS": Kind("a strategy of scikit-activeml", _of_class, options)}
 
 

@@ -134,7 +134,8 @@ def members(strategy: str, batch: Batch, outputs: Outputs) -> Floats:
 
 
 def places(strategy: str, batch: Batch, outputs: Outputs) -> tuple[str, Floats]:
-    """Where items lie, shape (items, dimensions): the learner's embedding, else the features.
+    """Positions of items, shape (items, dimensions): the learner's embedding, otherwise the
+    features.
 
     Distances are taken between places of one kind only, which stands before them.
     """
@@ -151,8 +152,8 @@ def places(strategy: str, batch: Batch, outputs: Outputs) -> tuple[str, Floats]:
 def _given(
     strategy: str, batch: Batch, outputs: Outputs, name: str, what: str, others: str
 ) -> Floats:
-    """What the learner says of the items, checked as the loop checks it, with rows of one order of
-    sums; an error where it says nothing.
+    """Predictions of the learner for the items, checked as in the loop; their rows have one order
+    of sums. An error if the learner has none.
     """
     values = getattr(outputs, name)
     if values is None:
@@ -251,7 +252,7 @@ class Memory:
             del self.vectors[name]
 
     def settle(self, kind: str, dimensions: int) -> None:
-        """From now on vectors are of this kind."""
+        """Accept only vectors of this kind from now on."""
         if f"{kind} {dimensions}" != self.kind:
             self.kind = f"{kind} {dimensions}"
             self.vectors.clear()

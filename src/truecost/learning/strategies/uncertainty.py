@@ -294,7 +294,7 @@ class VariableThreshold(Keeping):
         return chosen
 
     def _factors(self, batch: Batch) -> Floats:
-        """What the threshold is multiplied by, row by row."""
+        """Factors of the threshold, row by row."""
         if not self.spread:
             return np.ones(len(batch))
         random = generator(self.seed, "strategy", self.name, batch.stream, batch.index)
@@ -318,7 +318,7 @@ STRATEGIES = {
     "k-centre": Kind(
         "farthest from everything asked about so far",
         lambda given: KCentre(given.strategy, given.whole("memory", 1000, 1)),
-        {"memory": "how many of the latest asked items count (1000)"},
+        {"memory": "number of the latest asked items that count (1000)"},
     ),
     "density": Kind(
         "uncertainty times density^beta",
@@ -345,7 +345,7 @@ STRATEGIES = {
         for name, (measure, text) in UNCERTAINTIES.items()
     },
     "energy": Kind(
-        "greatest energy of the logits: least like anything known",
+        "greatest energy of the logits: most different from the known items",
         build_energy,
         {"temperature": "above 0 (1)"},
     ),

@@ -39,7 +39,7 @@ class Characteristics:
 
     @property
     def how(self) -> Predicting:
-        """How predictions are made."""
+        """The way in which predictions are made."""
         return Predicting(*map(self.table.settled, ("model", "folds", "seed")))
 
     @property
@@ -61,7 +61,7 @@ class Characteristics:
 
     @property
     def readings(self) -> tuple[str, ...]:
-        """How the conditions were read."""
+        """Notes on how the conditions were read."""
         said = ", ".join(column.reading for column in self.columns)
         return (f"conditions: {said}",) if said else ()
 
@@ -171,7 +171,7 @@ def _take_rows(column: Column, rows: Ints) -> Column:
 
 
 def _about_columns(known: Characteristics, rows: Ints, units: Ints) -> list[str]:
-    """What makes characteristics say less than they might."""
+    """Warnings about characteristics that predict less than they could."""
     found = [
         f"each {c.name} is in one group only, so no level of it is known where it is predicted: "
         f"{c.name} predicts nothing here"
@@ -191,7 +191,7 @@ def _about_columns(known: Characteristics, rows: Ints, units: Ints) -> list[str]
 
 
 def _signature(known: Characteristics, name: str) -> str:
-    """What a predictor was made of, for its rows."""
+    """The settings of a predictor, for its rows."""
     what = "+".join(column.name for column in known.sets[name])
     if name == QUIET:
         what += f":{known.table.vad or 'energy'}"

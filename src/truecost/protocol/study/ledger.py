@@ -206,7 +206,7 @@ def groups_of(outcome: Outcome) -> list[Group]:
 
 
 def _hashes(part: Part) -> dict[str, tuple[str, str]]:
-    """Of each system what it was scored on, and what it put out: of runs whatever their order."""
+    """Hashes of the data and the outputs of each system; for runs whatever their order."""
     of = Hasher()
     if part.runs:
         return {
@@ -285,14 +285,14 @@ RULE = "choices-on-evaluation-data"
 
 @dataclass(frozen=True)
 class Place:
-    """Where the ledger is; one that was asked for must be written."""
+    """The place of a ledger; one that was asked for must be writable."""
 
     path: Path
     asked: bool
 
 
 def place_of(study: Study, beside: str | None = None) -> Place | None:
-    """Where the ledger of a study from a file (`beside`) is; None where none is kept."""
+    """The place of the ledger of a study from a file (`beside`); None where none is kept."""
     table = study.ledger
     if table.kept is False or (beside is None and table.file is None):
         return None
@@ -353,7 +353,7 @@ def _warned(outcome: Outcome, group: Group, ledger: Ledger, own: int) -> Outcome
 
 
 def _scored_before(lines: Sequence[Line], group: Group, file: str) -> str:
-    """How often an evaluation set was scored, and what that means."""
+    """A warning: the number of times that an evaluation set was scored, and its effect."""
     systems = {sha for line in lines for sha in line.hashes.values()}
     which = f"evaluation set {group.collection!r}" if group.collection else "this evaluation set"
     developed = sum(line.purpose == "development" for line in lines)

@@ -111,7 +111,7 @@ def claim_of(
 
 
 def _conditions(listed: Listed | None, system: MethodEstimate, baseline: MethodEstimate) -> str:
-    """What the sentence holds for, at its head."""
+    """The conditions of a sentence, at its beginning."""
     if listed is None:
         held = [*dict.fromkeys(k for m in (system, baseline) for k in m.runs.hold)]
         said = f" and {' and '.join(held)} held" if held else ""
@@ -126,7 +126,7 @@ def _conditions(listed: Listed | None, system: MethodEstimate, baseline: MethodE
 
 
 def _over(system: MethodEstimate, baseline: MethodEstimate) -> str:
-    """What the interval is over: runs, then units of the test."""
+    """The sources of variance in an interval: runs, then units of the test."""
     first = system.members[0]
     tests = first.units_by_factor or dict.fromkeys(first.factors, first.n_units)
     units = [f"{name} ({size})" for name, size in tests.items()]
@@ -141,7 +141,7 @@ def _over(system: MethodEstimate, baseline: MethodEstimate) -> str:
 
 
 def _runs(method: MethodEstimate) -> str:
-    """How many runs of which kind: `20 training sets x 10 seeds`."""
+    """Number and kind of runs: `20 training sets x 10 seeds`."""
     runs = method.runs
     sizes = runs.sizes
     if (sets := sizes.get(runs.sets, 1)) > 1:
@@ -333,7 +333,7 @@ def _scored(
 
 
 def _columns(study: Study) -> RunColumns:
-    """What tells runs and methods apart, and what of it is held."""
+    """The columns that distinguish runs and methods, and those that are held."""
     asked = study.table(MethodsTable)
     held = tuple(name for name in study.interval.hold if name in asked.runs)
     return RunColumns(asked.runs, asked.column, held)
@@ -385,7 +385,7 @@ def _described(
 def _remarks(
     rows: Sequence[Sequence[MethodEstimate]], parts: Sequence[Part], pairing: str
 ) -> tuple[str, ...]:
-    """What varied, what may be claimed by the first measure, and how methods were paired."""
+    """Remarks: what varied, the claims by the first measure, and the pairing of methods."""
     said = [scope(found[0], estimator) for found in rows for estimator in ("mean", "run")]
     compared = any(part.described_as(Claim) for part in parts)
     first = rows[0][0].mean.label

@@ -55,7 +55,7 @@ def _headline(found: Checked) -> str:
 
 
 def _looked_at(found: Checked) -> str:
-    """What was looked at, and what may still leak."""
+    """The checks that were made, and the leaks that remain possible."""
     said = f"Checked: {'; '.join(found.looked_at)}."
     unseen = "; ".join(found.not_looked_at)
     return f"{said} Not checked, so these may still leak: {unseen}." if unseen else said

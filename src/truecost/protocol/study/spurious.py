@@ -207,7 +207,7 @@ def _scored(
 
 
 def _measured(system: Trials, scoring: Scoring) -> Scoring:
-    """What was asked for, or what suits the system, with the measures that are judged."""
+    """The measures asked for, or those that suit the system, and the judged ones."""
     names = [m.label for m in measures_for(system, scoring)]
     available = parts_of(system, scoring)
     further = [name for name in JUDGED if set(find(name, "trials").parts) <= available]
@@ -226,7 +226,7 @@ def _judged(
     known: Characteristics,
     title: str,
 ) -> Judged:
-    """What the predictors find, and how the systems do beside them: problems and remarks."""
+    """The findings of the predictors, and the comparison with systems: problems and remarks."""
     problems: list[Problem] = []
     remarks: list[str] = []
     where = f"{title}: " if title else ""
@@ -270,7 +270,7 @@ def _decide(rows: Sequence[Estimate]) -> list[Estimate]:
 
 
 def _biased(row: Estimate, what: str) -> str:
-    """That nothing is concluded from a value outside its own interval, and how far it is biased."""
+    """A warning that a value outside its own interval supports no conclusion, with its bias."""
     known = row.replicates[np.isfinite(row.replicates)]
     bias = float(known.mean()) - row.point if len(known) else np.nan
     mean = f" ({signed(bias, row.scale)} on average)" if np.isfinite(bias) else ""

@@ -304,7 +304,7 @@ def train(shared: Mapping[str, Any], content: Any, tell: Tell) -> None:
 
 @lru_cache(maxsize=1)
 def _check(content: bytes) -> Callable[[str], object]:
-    """What reads the scores of a run as scoring will: the first says what all would say."""
+    """A function that reads the scores of a run, as scoring does, and raises its errors."""
     data = msgspec.json.decode(content, type=DataTable)
     joined = Reader().joined(data)
 

@@ -46,7 +46,9 @@ class Words:
 
     @staticmethod
     def from_data(data: DataTable) -> "Words":
-        """Those of a study: UsageError where one model alone has a name, or both have the same."""
+        """The names of the models in a study: UsageError where only one has a name, or both are
+        equal.
+        """
         given = data.a, data.b
         if (data.a is None) != (data.b is None):
             raise UsageError("the name of one model is given: --a and --b go together")
@@ -126,48 +128,47 @@ def collected_items(
     name: str = "deployment",
     **columns: npt.ArrayLike,
 ) -> Deployment:
-    """A deployment from arrays, with the same checks as files.
+    """Make a deployment from arrays, with the same checks as for files.
 
     Parameters
     ----------
     collected_by : array_like of str, shape (N,)
-        The model that collected each item: "A" (deployed) or "B" (candidate).
+        Model that collected each item: "A" (deployed) or "B" (candidate).
     score_a, score_b : array_like of float, shape (N,), optional
-        Scores of both models; decisions are needed in their place otherwise.
+        Scores of both models. Without scores, decisions are necessary.
     accept_a, accept_b : array_like, shape (N,), optional
-        Whether each model accepts an item.
+        Decisions of both models: whether each accepts the item.
     label : array_like, shape (N,), optional
-        1 for a true accept, 0 for a false one, NaN or None for an item without a label.
+        1 for a true accept, 0 for a false accept, NaN or None without a label.
     machine : array_like of float, shape (N,), optional
-        Probability of label 1 that a machine gives.
+        Probability of label 1 by a machine.
     inclusion : array_like of float, shape (N,), optional
-        Probability with which an item was chosen for a label, in (0, 1]; 1 when left out.
+        Probability that the item was chosen for a label, in (0, 1]. Default: 1.
     stratum : array_like, shape (N,), optional
-        Stratum in which items were chosen, or are to be chosen, for labels; the cells when left
-        out.
+        Stratum in which items were or will be chosen for labels. Default: the cells.
     active_seconds : array_like of float, shape (N,), optional
-        Seconds that a person took for the label, NaN where nobody measured them.
+        Seconds that a person needed for the label; NaN without a measurement.
     unit : array_like, shape (N,), optional
-        User or device, whose items are resampled together.
+        User or device of the item, which is resampled as a whole.
     ids : array_like, shape (N,), optional
-        Ids of the items; their places when left out.
+        Ids of the items. Default: their positions.
     threshold_a, threshold_b : float, optional
-        Deployed thresholds; the least score that each model collected when left out.
+        Deployed thresholds. Default: the lowest score that each model collected.
     exposure : (float, float), optional
-        Amount of traffic of A and of B in one unit, such as hours.
+        Amount of traffic of A and of B in one unit of measure, such as hours.
     units : (int, int), optional
         Number of units of A and of B, including units without an accepted item.
     split : float, optional
-        Share of the units that was meant for A, between 0 and 1.
+        Intended share of units for A, between 0 and 1.
     users : mapping of str to array_like, or frame of polars or pandas, optional
-        Every unit, including units without an accepted item: columns `unit`, `collected_by` and,
-        where it differs, `exposure`.
+        All units, including units without an accepted item: columns `unit`, `collected_by` and,
+        if it differs between units, `exposure`.
     mismatch : {"error", "drop"}
-        Handling of items that are rejected offline by the model that collected them.
+        Handling of items that the collecting model rejects offline.
     raw_machine : bool
-        Accept any finite numbers as machine scores, to calibrate them.
+        Whether machine scores can be any finite numbers, to be calibrated.
     unlabelled : bool
-        Accept neither labels nor machine scores, to select items for labels.
+        Whether labels and machine scores can both be missing, to select items for labels.
     name : str
         Name of the deployment.
     **columns : array_like, shape (N,)
@@ -176,17 +177,16 @@ def collected_items(
     Returns
     -------
     Deployment
-        Items in the order of their ids. Its `problems` are warnings for the reader.
+        Items in the order of their ids. `problems` contains warnings for the reader.
 
     Raises
     ------
     InputError
-        When lengths differ, an arm is empty or not known, an item lacks what it needs, the model
-        that collected it rejects it, a label or a probability is out of range, ids repeat, or
-        nothing is known of the truth.
+        If lengths differ, an arm is empty or unknown, an item lacks a value, its own model rejects
+        it, a label or a probability is out of range, ids repeat, or there are no labels.
     UsageError
-        If scores and decisions are both given, or are given for one model only, a number is out of
-        range, or the name of a column differs only slightly from that of an option.
+        If scores and decisions are both given, or for one model only, a number is out of range, or
+        the name of a column is similar to that of an option.
 
     Examples
     --------
@@ -328,7 +328,7 @@ def join_labels(log: Table, labels: Table, options: LogOptions) -> Joined:
 
 
 def _filled(labels: Table, log: Table, known: pl.Series, options: LogOptions) -> Filled:
-    """What the file says, held against the ids of the log."""
+    """The values of the file, joined with the ids of the log."""
     mapped = {"id": options.column("id", log), "label": options.columns.get("label")}
     columns = {key: named_column(labels, key, name, COLUMNS) for key, name in mapped.items()}
     file = Log(labels, LogOptions(columns))
@@ -378,7 +378,7 @@ def _with_inclusion(
 def _problems(
     labels: Table, filled: Filled, known: Floats, waiting: Mask, changed: int
 ) -> Iterator[str]:
-    """What a reader should know of the file; `known` are all labels, those of the log included."""
+    """Warnings about the file; `known` are all labels, those of the log included."""
     own, every = (y[~np.isnan(y)] for y in (filled.label, known))
     if is_one_label(own) and not is_one_label(every):  # else it is said of the deployment
         yield f"all {len(own)} labels of {labels.source} are {own[0]:g}: {ONE_LABEL}"

@@ -50,37 +50,35 @@ OTHER_MIX = (
 
 @dataclass(frozen=True, eq=False)
 class MachineCalibration:
-    """Probabilities from machine scores, with figures of their quality.
+    """Probabilities from machine scores, with results about their quality.
 
     Attributes
     ----------
     probabilities : ndarray of float64, shape (N,)
-        Of label 1, for each item of the log.
+        Probability of label 1 for each item of the log.
     method : {"spline", "poly3", "affine", "pav"}
-        The fitted method; `spline` if it replaced every polynomial.
+        Fitted method; `spline` if it replaced every polynomial.
     trained : str
-        "train-NAME", or "folds5:by-user:seed0".
+        Training data: "train-NAME", or for cross-fitting for example "folds5:by-user:seed0".
     labels : int
-        Number of labels that entered.
+        Number of labels used.
     calibrators : tuple of Calibrator
-        One, or one for each fold.
+        Calibrator, or one for each fold.
     by_cell : polars.DataFrame
-        A row for each cell: `cell`, `items`, `labels`, `units` (that have labels),
-        `mean_probability` and `share_positive` over the labelled items, each item with its inverse
-        inclusion probability; `difference`, the second less the first: positive where the machine
-        says too little; its `standard_error`, and the ends `lower` and `upper` of its 95 %
-        interval. NaN where a cell has no labels, for the last three where it has fewer than two
-        units.
-    curve : polars.DataFrame
-        201 rows over the range of the labelled scores: `score`, `probability` (the mean of the
-        fits) and `isotonic`, a monotone step function of the same labels.
-    largest_difference, mean_difference : float
-        Largest and mean absolute difference between these two over the labelled scores; the mean
-        has inverse inclusion probabilities as weights.
-    problems : tuple of str
-        Warnings for the reader.
-    fallbacks : int
-        Number of fits in which the spline took the place of the polynomial.
+        A row for each cell. Items have their inverse inclusion probability as weight.
+
+        - `cell`, `items`, `labels`, `units`: name, and numbers of items, labels and units with
+          labels.
+        - `mean_probability`, `share_positive`: means over the labelled items.
+        - `difference`: share minus probability; positive if the probabilities are too low.
+        - `standard_error`, `lower`, `upper`: standard error and 95 % interval of the difference.
+          NaN with fewer than two units. curve : polars.DataFrame 201 rows over the range of the
+          labelled scores: `score`, `probability` (mean of the fits) and `isotonic`, a monotone step
+          function fitted to the same labels. largest_difference, mean_difference : float Largest
+          and mean absolute difference between `probability` and `isotonic` over the labelled
+          scores; the mean is weighted by inverse inclusion probabilities. problems : tuple of str
+          Warnings for the reader. fallbacks : int Number of fits in which a spline replaced the
+          polynomial.
     """
 
     probabilities: Floats = field(repr=False)
@@ -97,7 +95,7 @@ class MachineCalibration:
 
     @property
     def fitted(self) -> str:
-        """The method in words: `spline (poly3 fell back in 5 of 5 folds)`."""
+        """Name of the method for readers: `spline (poly3 fell back in 5 of 5 folds)`."""
         fits = len(self.calibrators)
         where = f" in {self.fallbacks} of {fits} folds" if fits > 1 else ""
         said = "a spline" if self.method == "poly3" else "poly3 fell back"
@@ -105,7 +103,7 @@ class MachineCalibration:
 
     @property
     def sentence(self) -> str:
-        """The fit, and its distance from the isotonic curve, in one line."""
+        """Sentence about the fit and its difference from the isotonic curve."""
         return (
             f"fitted: {self.fitted}, {self.trained}, {counted(self.labels, 'label')}; from the "
             f"isotonic curve by {figure(self.mean_difference)} on average, "
@@ -114,11 +112,11 @@ class MachineCalibration:
 
     @property
     def parameters(self) -> list[dict[str, Any]]:
-        """The parameters of each fit."""
+        """Parameters of each fit."""
         return [calibrator.parameters for calibrator in self.calibrators]
 
     def summary(self) -> dict[str, Any]:
-        """Plain values of all fields but the probabilities and the curve; None if undefined."""
+        """Dictionary of all fields except probabilities and curve; None for undefined values."""
         return {
             "method": self.method,
             "fallbacks": self.fallbacks,
@@ -141,51 +139,58 @@ def calibrate_machine(
     folds: int = 5,
     seed: int = 0,
 ) -> MachineCalibration:
-    """Probability of a true accept from machine scores on any scale.
+    """Calibrate machine scores: map them to probabilities of label 1.
 
-    With `train`, the map from score to probability is fitted to the labelled items of that file.
-    Without, the log is cross-fitted: the units that have labels are dealt into folds, each labelled
-    item gets its probability from the fit to the other folds, and an item without a label the mean
-    over the fits. A label weighs the inverse of its inclusion probability.
+    With `train`, the map is fitted to the labelled items of that deployment. Without it, the log is
+    cross-fitted by folds of units: the probability of a labelled item is from a fit to the other
+    folds, that of an item without a label is the mean over the fits. Labels have their inverse
+    inclusion probability as weight.
 
-    An isotonic fit to all labels (pool adjacent violators) is the check: a mean absolute difference
-    above 0.05 raises a warning, if chance does not explain it. Of n labels of a logistic truth, a
-    right fit and the isotonic one differ by more than 0.48 n^(-1/3) in about one of 100 data sets
-    (measured for three truths and 40 to 1,500 labels), which is more than 0.05 up to 884 labels; n
-    is (sum w)^2 / sum w^2.
+    Check against an isotonic fit (pooled adjacent violators): a mean absolute difference above 0.05
+    raises a warning, unless it is explained by chance. For n labels, it is above 0.48 n^(-1/3) in
+    about one of 100 data sets with a right fit (measured for three logistic truths and 40 to 1,500
+    labels); this bound is above 0.05 up to 884 labels. n is (sum w)^2 / sum w^2.
 
-    The interval of a difference D by cell is D -+ t s, cut to [-1, 1], with t of Student's
-    distribution with one degree of freedom less than units. s^2 is the larger of the variance
-    between units, G / (G - 1) sum over the G units of (sum w (y - p - D))^2 / (sum w)^2, and that
-    of labels drawn from the probabilities, sum w^2 p (1 - p) / (sum w)^2, which protects cells of a
-    few equal labels. The fits are taken as given. A difference raises a warning when its interval
-    at 98.75 % leaves 0 out, which by chance happens to one of four cells in at most 5 % of data
-    sets.
+    Interval of the difference D in a cell: D -+ t s, clipped to [-1, 1], with t of Student's
+    distribution with G - 1 degrees of freedom for G units. s^2 is the larger of two variances:
+    between units, G / (G - 1) sum over units of (sum w (y - p - D))^2 / (sum w)^2, and of labels
+    drawn from the probabilities, sum w^2 p (1 - p) / (sum w)^2, for cells with few, equal labels.
+    The fits are treated as fixed. A warning is raised if the interval at 98.75 % excludes 0; by
+    chance, this happens in any of four cells in at most 5 % of data sets.
 
     Parameters
     ----------
     log : Deployment
-        With `machine`: finite scores, higher for true accepts.
+        Deployment with finite machine scores, higher for label 1.
     train : Deployment, optional
         Labelled items with scores of the same machine.
     method : {"spline", "poly3", "affine", "pav"}, optional
-        Monotone P-spline; cubic polynomial of Petegrosso et al. 2022, or the spline where it fails;
-        logistic regression with Platt's targets (1999), (T + 1) / (T + 2) and 1 / (N + 2) for T
-        true and N false accepts in place of 1 and 0, which is finite where scores separate the
-        classes; pool adjacent violators, which may say 0 or 1. When left out the spline, and below
-        100 labels or where no spline can be fitted the affine one.
+        Calibration method. Default: `spline`; below 100 labels, or if no spline can be fitted,
+        `affine`.
+
+        - `spline`: monotone P-spline.
+        - `poly3`: cubic polynomial of Petegrosso et al. 2022, or the spline if it is not monotone.
+        - `affine`: logistic regression with the targets of Platt (1999), (T + 1) / (T + 2) and 1 /
+          (N + 2) in place of 1 and 0, for T labels 1 and N labels 0. It is finite even if scores
+          separate the labels.
+        - `pav`: pooled adjacent violators, which can give 0 or 1.
     folds : int
         Number of folds without `train`, at least 2.
     seed : int
         Seed of the folds, at least 0.
 
+    Returns
+    -------
+    MachineCalibration
+        Probabilities and results of the checks.
+
     Raises
     ------
     UsageError
-        When the method is not known, or there are fewer than 2 folds.
+        If the method does not exist, or there are fewer than 2 folds.
     InputError
-        When there are no machine scores, no labels, fewer than 10 of them, labels of one class, no
-        different scores, fewer units than folds, or the method cannot be fitted.
+        If there are no machine scores, fewer than 10 labels, labels of one class, equal scores,
+        fewer units than folds, or the method cannot be fitted.
 
     Examples
     --------
@@ -336,7 +341,7 @@ def _held_against_isotonic(
 
 
 def _shared_with(log: Deployment, train: Deployment) -> list[str]:
-    """What stands in both, which the calibration has seen."""
+    """Items that occur in both, which the calibration has seen."""
     pairs = [("of the items", log.ids, train.ids)]
     if log.units and train.units:
         pairs.append(("of the units", units_of_items(log), units_of_items(train)))
@@ -347,9 +352,9 @@ def _shared_with(log: Deployment, train: Deployment) -> list[str]:
 def _warnings(
     scores: Floats, known: LabelledItems, mean: float, by_cell: pl.DataFrame, *, other: bool
 ) -> Iterator[str]:
-    """Where the curve is far from the isotonic one, and probabilities from labels in a cell, by
-    more than chance explains; whether many items have scores for which nothing was seen. `other`
-    says that there are training data beside the log.
+    """Warnings about a curve far from the isotonic one, about probabilities far from the labels of
+    a cell, both by more than chance explains, and about many items with scores beyond the training
+    scores. `other`: whether there are training data beside the log.
     """
     effective = float(known.weights.sum() ** 2 / (known.weights**2).sum())
     if mean > max(FAR, CHANCE * effective ** (-1 / 3)):

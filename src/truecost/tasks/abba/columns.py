@@ -170,21 +170,21 @@ def _inclusion(deployment: Deployment, names: Array, codes: Array, sizes: Array)
 
 @dataclass(frozen=True)
 class LogOptions:
-    """How to read the log of a deployment.
+    """Meaning of the columns of a log, and facts about the deployment.
 
     Parameters
     ----------
     columns : mapping of str to str
-        Column for each of the keys of `truecost list map`; a column of the very name of a key needs
-        no mapping. Scores of both models are mapped, or decisions of both; where both are found by
-        name, the scores count.
+        Column for each key (`truecost list map`). A column with the name of a key needs no entry.
+        Map the scores of both models, or the decisions of both. If both are found by name, the
+        scores are used.
     threshold_a, threshold_b, exposure, units, split, mismatch, raw_machine, unlabelled
-        As `collected_items` takes them: a model accepts a score at or above its threshold.
+        Arguments of `collected_items`. A model accepts scores at or above its threshold.
 
     Raises
     ------
     UsageError
-        When a choice or a key is not known, a number is out of range, or scores and decisions are
+        If a choice or a key does not exist, a number is out of range, or scores and decisions are
         both mapped.
     """
 
@@ -214,16 +214,16 @@ class LogOptions:
 
     @property
     def thresholds(self) -> tuple[float | None, float | None]:
-        """Of A and of B, as given."""
+        """Given thresholds of A and of B."""
         return self.threshold_a, self.threshold_b
 
     @property
     def mapped_kinds(self) -> list[str]:
-        """Which of scores and decisions are mapped."""
+        """Mapped kinds of columns: scores, decisions, or both."""
         return [kind for kind in KINDS if any(f"{kind}_{arm}" in self.columns for arm in "ab")]
 
     def column(self, key: str, table: Table) -> str | None:
-        """The column mapped to a key, or the column with its name; None if there is neither."""
+        """Column that is mapped to a key, else the column with its name, else None."""
         return self.columns.get(key, key if key in table.columns else None)
 
 
@@ -239,19 +239,19 @@ def _numbers_by_arm(option: str, given: tuple[float, float] | None) -> dict[str,
 def load(
     table: Table, options: LogOptions, name: str = "deployment", users: Table | None = None
 ) -> Deployment:
-    """The deployment of a log.
+    """Make a deployment from a log.
 
     Parameters
     ----------
     table : Table
-        One row for each collected item, as `truecost.read` gives it.
+        Log with a row for each collected item.
     options : LogOptions
-        Meaning of the columns, and further facts about the deployment.
+        Meaning of the columns, and facts about the deployment.
     name : str
         Name of the deployment.
     users : Table, optional
-        Every unit and its arm, including units without an accepted item: columns `unit` and
-        `collected_by` (or as they are called in the log), and `exposure` where it differs.
+        All units with their arm, including units without a collected item: columns `unit` and
+        `collected_by` (or the names of the log), and `exposure` if it differs between units.
 
     Returns
     -------
@@ -261,11 +261,11 @@ def load(
     Raises
     ------
     InputError
-        When an arm is empty or not known, an item lacks what it needs, the model that collected it
-        rejects it, a label or a probability is out of range, ids repeat, or nothing is known of the
-        truth; names the file, and the lines and ids of the first five.
+        If an arm is empty or unknown, an item lacks a value, its own model rejects it, a label or a
+        probability is out of range, ids repeat, or there are no labels. The message contains the
+        file, and the lines and ids of the first five items.
     UsageError
-        When columns are not found, or the options do not go together or with the table.
+        If a column does not exist, or the options contradict each other or the table.
     """
     if len(table) == 0:
         raise InputError(f"{table.source}: there are no items")
@@ -328,7 +328,7 @@ def checks(
 
 
 def _cell_checks(deployment: Deployment, source: str) -> list[Check]:
-    """How many items and labels each cell has, and where labels are few."""
+    """Numbers of items and labels of each cell, with warnings about few labels."""
     found = [_cell(deployment, k, source) for k in range(len(CELLS))]
     machine = deployment.machine
     if not deployment.labelled.any():

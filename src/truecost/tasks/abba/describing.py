@@ -26,8 +26,8 @@ MOST = 20.0  # of a limit: no two models that are held against each other lie fu
 
 @dataclass(frozen=True)
 class Rule:
-    """How a threshold is chosen: highest rRecall with rFPR <= limit, or lowest rFPR with
-    rRecall >= limit.
+    """A rule for thresholds: highest rRecall with rFPR <= limit, or lowest rFPR with rRecall >=
+    limit.
     """
 
     name: Literal["max-rfpr", "min-rrecall"]
@@ -59,7 +59,7 @@ class Rule:
         return self.bounded(rrecall, rfpr, rfpr if self.limits == "rfpr" else rrecall)
 
     def bounded(self, rrecall: Array, rfpr: Array, bound: Array) -> Ints:
-        """The same where the limit holds for a bound of one of the ratios; NaN keeps no limit."""
+        """Index of the best point whose bound keeps the limit; -1 without one; NaN keeps none."""
         known = np.isfinite(rrecall) & np.isfinite(rfpr) & ~np.isnan(bound)
         if self.limits == "rfpr":
             goal = np.where(known & (bound <= self.limit), rrecall, -np.inf)[..., ::-1]
@@ -71,7 +71,7 @@ class Rule:
 
 
 def improving(rrecall: Array, rfpr: Array) -> Mask:
-    """Where neither ratio is worse than 1 and one of them is better (the region of Figure 2)."""
+    """Whether neither ratio is worse than 1 and one of them is better (the region of Figure 2)."""
     better = (rrecall >= 1) & (rfpr <= 1) & ((rrecall > 1) | (rfpr < 1))
     return np.asarray(better & np.isfinite(rrecall))
 
@@ -103,24 +103,28 @@ class Chosen(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Plane(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="plane"):
-    """Both ratios over the thresholds of a grid, with pointwise intervals.
+    """Both ratios at the thresholds of a grid, with pointwise intervals.
 
     Attributes
     ----------
+    system, estimator : str
+        Names of the deployment and of the estimator.
     thresholds : tuple of float
-        Ascending thresholds; the first one is the deployed threshold, if there is no grid.
+        Thresholds, ascending. The first one is the deployed threshold, unless a grid was given.
     rrecall, rrecall_lower, rrecall_upper, rfpr, rfpr_lower, rfpr_upper : tuple of float or None
-        None where undefined.
+        Ratios and ends of their intervals; None if undefined.
     deployed : float or None
-        The deployed threshold of B; None for a test set.
+        Deployed threshold of B; None for a test set.
+    level : float
+        Level of the intervals.
     better : tuple of float
-        Lowest and highest threshold that improve both ratios; empty where none does.
+        Lowest and highest threshold that improve both ratios; empty if there is none.
     chosen : tuple of Chosen
-        By rule.
+        Chosen threshold of each rule.
     by : {"point", "upper"}
-        Whether limits hold for the value or for the bound of its interval.
+        Figure that the limits of the rules are for: the value, or the end of its interval.
     collection, subset : str
-        Only if there are several.
+        Names of collection and subset; empty if there is only one.
     """
 
     system: str
@@ -142,12 +146,12 @@ class Plane(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="
 
     @property
     def about(self) -> str:
-        """The scope of the thresholds: collection, deployment and subset, then the estimator."""
+        """Subject of the thresholds: collection, deployment and subset, then the estimator."""
         whose = filter(None, (self.collection, self.system, self.subset))
         return f"{', '.join(whose)} ({self.estimator})"
 
     def rows(self, rows: Iterable[Row], chosen: Chosen) -> dict[str, Row]:
-        """Of some rows both ratios at the threshold that a rule chose."""
+        """Rows with both ratios at the threshold that a rule chose."""
         variant = chosen.rule + (",by=upper" if self.by == "upper" else "")
         dims = {k: getattr(self, k) for k in ("system", "estimator", "collection", "subset")}
         about = {k: name for k, name in dims.items() if name}
@@ -187,24 +191,26 @@ class Description(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
     system : str
         Name of the deployment.
     collection : str
-        Only if there are several.
+        Name of the collection; empty if there is only one.
     items, labels : int
-        Collected, and with a human label.
+        Numbers of collected items, and of items with a human label.
     unit : str
-        Unit of each item, resampled as a whole; empty if every item is its own unit.
+        Name of the unit that is resampled; empty if each item is its own unit.
     units : tuple of int
-        Units of A and of B: all there are where that is known, those that collected something
-        otherwise; empty where neither is.
+        Numbers of units of A and of B: of all units if `units_known`, else of units that collected
+        an item. Empty if unknown.
     units_known : bool
-        Whether `units` are all there are.
+        Whether `units` counts all units.
     exposures : tuple of float
-        Of A and of B; empty when unknown.
+        Exposures of A and of B; empty if unknown.
     thresholds : tuple of float
-        Deployed ones of A and of B; empty where only decisions are known.
+        Deployed thresholds of A and of B; empty if only decisions are known.
     level : float
-        Confidence level of the intervals of the cells.
+        Level of the intervals of the cells.
     cells : tuple of CellCounts
-        In the order of `CELLS`.
+        Counts of each cell, in the order of `CELLS`.
+    checks : tuple of CheckFinding
+        Findings of the checks.
     """
 
     system: str
@@ -222,7 +228,7 @@ class Description(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """The warnings of the checks; several cells where the machine errs are in one sentence."""
+        """Warnings of the checks; one sentence for all cells with errors of the machine."""
         found = [check for check in self.checks if check.state == "warning"]
         names = {check.name for check in found}
         wrong = [cell for cell in self.cells if f"machine {cell.cell}" in names]
@@ -247,14 +253,21 @@ def describe(
     estimates: Sequence[Estimate] = (),
     dims: Mapping[str, str] | None = None,
 ) -> Description:
-    """The description of a deployment, and the findings of its checks.
+    """Describe a deployment, and check it.
 
     Parameters
     ----------
+    deployment : Deployment
+        Deployment to describe.
     estimates : sequence of Estimate
-        Rows of the deployment; rows of other deployments and of subsets are ignored.
+        Rows of the deployment. Rows of other deployments and of subsets are ignored.
     dims : mapping of str to str, optional
-        `collection`, where there are several.
+        Subject of the rows: `collection`, if there are several.
+
+    Returns
+    -------
+    Description
+        Counts, exposures and findings.
     """
     about = {**(dims or {}), "system": deployment.name}
     rows = [r for r in estimates if "subset" not in r.dims and about.items() <= r.dims.items()]
@@ -323,7 +336,7 @@ def _cell(deployment: Deployment, k: int, held: LabelledCell | None) -> CellCoun
 
 
 def _machine(cell: CellCounts, level: float) -> list[CheckFinding]:
-    """How far the machine is from humans in a cell; nothing without its scores or labels."""
+    """The distance of the machine from humans in a cell; None without machine scores or labels."""
     name, human, machine = cell.cell, cell.share, cell.machine_known
     if human is None or machine is None:
         return []

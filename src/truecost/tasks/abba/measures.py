@@ -78,7 +78,7 @@ def corrected(sums: Sums, lean: Lean | None = None) -> tuple[Array, Array]:
 
 
 def clipped(sums: Sums) -> Array:
-    """How many cells have a corrected total outside 0 to their number of items."""
+    """Number of cells with a corrected total outside 0 to their number of items."""
     n, total = sums("collected", "items"), _unclipped(sums, None)
     beyond = np.abs(total - np.clip(total, 0.0, n)) > CORRECTION * n
     return np.asarray(beyond.sum(axis=(-2, -1)))
@@ -250,7 +250,9 @@ def _both_ways(statistic: str) -> Rule:
 
 
 def _pooled_rule(statistic: str) -> Rule:
-    """The same with the items that both accept from both arms, as many as fall to either arm."""
+    """The interval rule of the pooled estimate: items that both models accept come from both arms,
+    in proportion to their numbers.
+    """
 
     def rates(totals: Totals, *_: object) -> list[Rate]:
         both = np.asarray(totals.sums("collected", "items"), np.float64)[0, :, 0]

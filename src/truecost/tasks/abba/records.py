@@ -45,14 +45,14 @@ CELL_WORDS = {
 
 @dataclass(frozen=True, eq=False)
 class Traffic:
-    """The traffic of the two arms, as far as known.
+    """Traffic of the two arms, as far as it is known.
 
     Attributes
     ----------
     exposure, units, split
-        As `collected_items` takes them.
+        Arguments of `collected_items`.
     users : polars.DataFrame, optional
-        Every unit: columns `unit` (text), `arm` (0 for A, 1 for B) and `exposure` (float).
+        All units: columns `unit` (text), `arm` (0 for A, 1 for B) and `exposure` (float).
     """
 
     exposure: tuple[float, float] | None = None
@@ -62,7 +62,9 @@ class Traffic:
 
     @property
     def exposures(self) -> tuple[float, float] | None:
-        """Exposure of A and of B: as given, of all users, or their numbers; None when unknown."""
+        """Exposure of A and of B: as given, that of all users, or the numbers of units. None if
+        unknown.
+        """
         if self.exposure is not None:
             return self.exposure
         if self.users is not None:
@@ -73,30 +75,30 @@ class Traffic:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Deployment(Rows):
-    """The items that two models collected.
+    """Items that two models collected in an AB/BA deployment.
 
     Attributes
     ----------
     name : str
-        Name of the deployment (of the candidate, say).
+        Name of the deployment, usually that of the candidate.
     ids : ndarray of str, shape (N,)
-        Sorted.
+        Ids of the items, sorted.
     arm : ndarray of uint8, shape (N,)
-        The model that collected the item: 0 for A, 1 for B.
+        Model that collected the item: 0 for A, 1 for B.
     other : ndarray of bool, shape (N,)
         Whether the other model accepts the item offline.
     label, machine, inclusion, score_a, score_b, strata : ndarray, shape (N,)
-        As `collected_items` takes them; all but the labels may be None.
+        Arguments of `collected_items`; all except the labels may be None.
     threshold_a, threshold_b : float, optional
-        Deployed thresholds: a model accepts a score at or above its own.
+        Deployed thresholds. A model accepts scores at or above its threshold.
     seconds : ndarray, shape (N,), optional
-        That a person took for the label; NaN where nobody measured them.
+        Seconds that a person needed for the label; NaN without a measurement.
     units : mapping of str to tuple of ndarray, shape (N,)
-        By name of the factor the user or device of each item; each item on its own when empty.
+        User or device of each item, by factor. Empty: each item is its own unit.
     traffic : Traffic
         Exposures and numbers of units.
     frame : polars.DataFrame
-        All columns, one row an item, in the order of the ids: for subsets.
+        All columns, with a row for each item in the order of the ids; for subsets.
     signature : str
         Choices made while reading, separated by bars.
     problems : tuple of str
@@ -129,40 +131,40 @@ class Deployment(Rows):
         return len(self.ids)
 
     def right(self) -> tuple[pl.DataFrame, ...]:
-        """Ids with the models that collected them and their labels; rows have no order."""
+        """Ids, collecting models and labels, as a frame without a defined order of rows."""
         return (pl.DataFrame({"id": self.ids, "arm": self.arm, "label": self.label}),)
 
     def outputs(self) -> tuple[pl.DataFrame, ...]:
-        """Ids, decisions of the other model, and scores, in no particular order."""
+        """Ids, decisions of the other model and scores, without a defined order of rows."""
         scores = {"a": self.score_a, "b": self.score_b, "machine": self.machine}
         known = {name: values for name, values in scores.items() if values is not None}
         return (pl.DataFrame({"id": self.ids, "other": self.other, **known}),)
 
     @property
     def summary(self) -> str:
-        """The content in a few words."""
+        """Short description of the content."""
         labels = counted(int(self.labelled.sum()), "label")
         machine = "" if self.machine is None else ", machine scores"
         return f"{counted(len(self), 'collected item')}, {labels}{machine}"
 
     @cached_property
     def labelled(self) -> npt.NDArray[np.bool_]:
-        """Which items have a human label."""
+        """Whether each item has a human label."""
         return ~np.isnan(self.label)
 
     @cached_property
     def cell(self) -> npt.NDArray[np.uint8]:
-        """Cell of each item, its place in `CELLS`."""
+        """Cell of each item, as an index into `CELLS`."""
         return (2 * self.arm + ~self.other).astype(np.uint8)
 
     @cached_property
     def stratum_codes(self) -> tuple[Array, Array]:
-        """Names of the strata, sorted, or the cells; and the stratum of each item."""
+        """Sorted names of the strata (default: the cells), and the stratum of each item."""
         return (np.array(CELLS), self.cell) if self.strata is None else encode(self.strata)
 
     @cached_property
     def unit_codes(self) -> tuple[Array, npt.NDArray[np.int32]]:
-        """Sorted units as text, and the unit of each item; the items themselves without units."""
+        """Sorted units as text, and the unit of each item. Default: each item is its own unit."""
         if not self.units:
             return self.ids, np.arange(len(self), dtype=np.int32)
         [(column,)] = self.units.values()
@@ -172,10 +174,10 @@ class Deployment(Rows):
 
     @cached_property
     def label_weights(self) -> Floats:
-        """Number of items that each labelled item represents: 1 / its inclusion probability.
+        """Number of items that each label represents, shape (N,): 1 / its inclusion probability.
 
-        Without such probabilities the labels of a stratum (of a cell where there are no strata)
-        count as a simple random sample of it. 1 for items without a label; shape (N,).
+        Without these probabilities, the labels of a stratum (default: of a cell) are regarded as a
+        simple random sample of it. Items without a label have weight 1.
         """
         weights = np.ones(len(self))
         known = self.labelled
@@ -190,7 +192,7 @@ class Deployment(Rows):
 
     @cached_property
     def effective_labels(self) -> Floats:
-        """Labels of each cell, counted less where they weigh unequally: (sum w)^2 / sum w^2."""
+        """Effective number of labels in each cell: (sum w)^2 / sum w^2 of their weights w."""
         known, weights = self.labelled, self.label_weights
         sums = np.bincount(self.cell[known], weights[known], minlength=4)
         squares = np.bincount(self.cell[known], weights[known] ** 2, minlength=4)
@@ -207,9 +209,8 @@ class Deployment(Rows):
         return np.bincount(self.cell[self.labelled], minlength=4)
 
     def at_threshold(self, threshold: float) -> "Deployment":
-        """The deployment as collected with this threshold of B, at or above its own.
-
-        The labels weigh what they weigh here.
+        """Deployment as if B had this threshold, which must not be below the deployed one. The
+        labels keep their weights.
         """
         assert self.score_b is not None
         reaches, by_a = self.score_b >= threshold, self.arm == 0
@@ -219,7 +220,7 @@ class Deployment(Rows):
         return replace(found, traffic=self.traffic, threshold_b=threshold)
 
     def take(self, rows: Array) -> "Deployment":
-        """The items at these rows (indices or a mask), as of a subset: its traffic is unknown."""
+        """Deployment of some items (indices or a mask), as for a subset. Its traffic is unknown."""
         if rows.dtype == bool:
             rows = np.flatnonzero(rows)
         columns = {name: getattr(self, name) for name in BY_ITEM}
@@ -380,7 +381,7 @@ def context_of(deployment: Deployment, dims: Mapping[str, str]) -> Context:
 
 
 def _weighing(deployment: Deployment) -> str:
-    """How labels stand for the items that have none, for signatures."""
+    """The weighting of labels for items without one, for signatures."""
     if deployment.inclusion is not None:
         return "weighted"
     if deployment.labelled.all() or not deployment.labelled.any():
@@ -389,7 +390,7 @@ def _weighing(deployment: Deployment) -> str:
 
 
 def untimed(deployment: Deployment) -> dict[str, str]:
-    """That the labels took no measured time, where that is so, by the key of the price."""
+    """The reason why labels without a measured time cost nothing, by the key of the price."""
     d = deployment
     if d.seconds is not None and (d.labelled & np.isfinite(d.seconds)).any():
         return {}

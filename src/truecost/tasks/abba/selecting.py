@@ -40,29 +40,28 @@ FEW_LABELS = 5  # of a cell: with fewer, intervals rest on an approximation
 
 @dataclass(frozen=True, eq=False)
 class Selection:
-    """Items to label.
+    """Items to label, with the allocation behind the choice.
 
     Attributes
     ----------
     items : polars.DataFrame
-        Every item in the order of its ids: `id`, `cell`, `stratum` where the log has strata,
-        `state` (`chosen`, `labelled` already, or `left`) and `inclusion_probability`, which is that
-        of having been chosen now or earlier.
+        All items in the order of their ids.
+
+        - `id`, `cell`, `stratum` (if the log has strata).
+        - `state`: chosen, labelled already, or left.
+        - `inclusion_probability`: probability that the item was chosen now or earlier.
     table : polars.DataFrame
-        Every stratum: `stratum`; `size`; `labelled`, its earlier labels; `rate`, the assumed share
-        of false accepts, and `source`, its origin; `standard_deviation` of a label; `gradient`, the
-        weight of a label in the target; `wanted`, the ideal number of old and new labels,
-        proportional to size x standard deviation x gradient; `chosen`, new labels; `probability`,
-        the mean inclusion probability of its items.
-    expected : polars.DataFrame
-        Every `measure`: standard error of log `rrecall`, of log `rfpr` and of the share `fpr` of
-        false accepts among all items; `before` these labels, `after` them, with as many labels
-        `proportional` to the sizes of the strata, and with `all` items labelled. NaN where
-        undefined.
-    signature : str
-        Choices, separated by bars.
-    problems : tuple of str
-        Warnings for the reader.
+        All strata.
+
+        - `stratum`, `size`, `labelled`: name, number of items, earlier labels.
+        - `rate`, `source`: assumed share of false accepts, and its origin.
+        - `standard_deviation`, `gradient`: of a label, and its weight in the target.
+        - `wanted`: ideal number of labels, proportional to size x standard deviation x gradient.
+        - `chosen`, `probability`: new labels, and mean inclusion probability of the items. expected
+          : polars.DataFrame Standard error of log rrecall, log rfpr and the share `fpr` of false
+          accepts among all items: before these labels, after them, with as many labels proportional
+          to the sizes of the strata, and with all items labelled. NaN if undefined. signature : str
+          Choices, separated by bars. problems : tuple of str Warnings for the reader.
     """
 
     items: pl.DataFrame
@@ -73,19 +72,19 @@ class Selection:
 
     @cached_property
     def rows(self) -> pl.DataFrame:
-        """The items to label: the columns of `items` but `state`."""
+        """Items to label: the columns of `items` except `state`."""
         return self._in_state("chosen")
 
     @cached_property
     def relabelled(self) -> pl.DataFrame:
-        """The items that have a label already, with the inclusion probability they have now."""
+        """Items that have a label already, with their present inclusion probability."""
         return self._in_state("labelled")
 
     def _in_state(self, state: str) -> pl.DataFrame:
         return self.items.filter(pl.col("state") == state).drop("state")
 
     def summary(self) -> dict[str, Any]:
-        """The allocation as plain values."""
+        """Dictionary with the allocation."""
         return {
             "signature": self.signature,
             "strata": self.table.fill_nan(None).to_dicts(),
@@ -104,48 +103,51 @@ def select(
     seed: int = 0,
     rates: Mapping[str, float] | None = None,
 ) -> Selection:
-    """Choose the items whose labels make the target surest (Neyman allocation).
+    """Choose items to label, so that the error of a target is smallest (Neyman allocation).
 
-    The labels of a stratum, earlier ones included, are in proportion to its size times the standard
-    deviation of an item's part in the target (`strata.precision`), within what is there. Each
-    stratum then gives a simple random sample of its items without a label. A larger budget keeps
-    the items of a smaller one as far as their strata get no fewer labels.
+    The number of labels of a stratum, earlier ones included, is proportional to its size times the
+    standard deviation of an item's part in the target (`strata.precision`). The items of a stratum
+    are a simple random sample. A larger budget contains the items of a smaller one, unless a
+    stratum gets fewer labels.
 
-    Without inclusion probabilities in the log, or where those of a stratum are all the same as far
-    as they are known, earlier labels count as a simple random sample of their stratum, and every
-    item of it now has the probability labels/size. With others, an item that had the probability a,
-    and is chosen now with the probability b unless it has a label, has 1 - (1-a)(1-b); nearly so,
-    for b follows from how many labels a stratum happens to have.
+    Without inclusion probabilities in the log, or with equal ones in each stratum, earlier labels
+    are regarded as a simple random sample: each item of a stratum gets the probability labels /
+    size. With unequal ones, an item with the earlier probability a and the present probability b
+    gets 1 - (1-a) (1-b), an approximation, because b depends on the number of earlier labels.
 
     Parameters
     ----------
+    deployment : Deployment
+        Deployment with items to label.
     budget : int
         Number of new labels, at least 1.
     target : {"rfpr", "rrecall", "both", "fpr"}
-        Log ratio of false-positive rates, or of recalls, by the direct estimator; the sum of both
-        variances, each over the least that it can have; the share of false accepts among all
-        collected items.
+        Quantity whose variance is minimised.
+
+        - `rfpr`, `rrecall`: logarithm of the ratio of false-positive rates, or of the ratio of
+          recalls, by the direct estimator.
+        - `both`: sum of the variances of `rfpr` and `rrecall`, each divided by its minimum.
+        - `fpr`: share of false accepts among all collected items.
     floor : int
-        Labels that each stratum has at least, earlier ones included; all its items when it has
-        fewer. Lowered evenly when the budget does not reach.
+        Lowest number of labels of a stratum, earlier ones included. In a stratum with fewer items,
+        all are labelled. If the budget is too small, the floor is lower for all strata.
     seed : int
         Seed of the draw, at least 0.
     rates : mapping of str to float, optional
-        Share of false accepts to assume, by cell or by stratum; see `strata.stratify` for what is
-        assumed otherwise.
+        Assumed share of false accepts, by cell or by stratum. Default: see `strata.stratify`.
 
     Returns
     -------
     Selection
-        The same whatever the order of the log.
+        Items to label. The order of the log has no effect.
 
     Raises
     ------
     UsageError
-        If the target is unknown, a number is out of range, or rates name an unknown cell.
+        If the target does not exist, a number is out of range, or a rate is for an unknown cell.
     InputError
-        When an arm has no item that both models accept (the ratios are undefined), or the log has
-        different inclusion probabilities in a stratum, but not of every item without a label.
+        If an arm has no item that both models accept (the ratios are undefined), or the inclusion
+        probabilities of a stratum differ but some items without a label have none.
 
     Examples
     --------
@@ -219,7 +221,7 @@ def _floors(strata: Strata, floor: int, total: int) -> tuple[Ints, int]:
 def _spreads(
     precisions: Mapping[str, Precision], target: LabelTarget, low: Ints, total: int
 ) -> Floats:
-    """What labels are to be proportional to, for a target."""
+    """The quantity that numbers of labels are proportional to, for a target."""
     if target != "both":
         return precisions[target].spreads
     squares = np.zeros(len(low))
@@ -230,7 +232,7 @@ def _spreads(
 
 
 def _draw(codes: Array, labelled: Mask, wanted: Ints, seed: int) -> Array:
-    """Which items are chosen: of each stratum those with the least of independent numbers."""
+    """The chosen items: in each stratum those with the smallest of independent random numbers."""
     numbers = np.random.Generator(np.random.Philox(seed)).random(len(codes))
     free = pl.DataFrame({"stratum": codes, "number": np.where(labelled, np.inf, numbers)})
     place = free.select(pl.col("number").rank("ordinal").over("stratum")).to_series()
@@ -327,7 +329,7 @@ def _expected(
 def _budget_problems(
     budget: int, chosen: int, floor: int, reached: int, strata: int
 ) -> Iterator[str]:
-    """What the budget does not do."""
+    """Warnings about a budget that is too small or too large."""
     if budget > chosen:
         yield (
             f"the budget of {counted(budget, 'label')} is more than the "
@@ -341,7 +343,7 @@ def _budget_problems(
 
 
 def _rate_problems(deployment: Deployment, strata: Strata) -> Iterator[str]:
-    """Where assumed rates come from other than from labels."""
+    """A warning about assumed rates that do not come from labels."""
     if deployment.machine is not None and not is_probable(deployment.machine):
         yield (
             "machine scores lie outside [0, 1]: rates are not taken from them; calibrate them "
@@ -367,7 +369,7 @@ def _cells_from(strata: Strata, source: str) -> list[str]:
 
 
 def _label_problems(deployment: Deployment, strata: Strata, labels: Ints) -> Iterator[str]:
-    """What the labels will mean, and where they will be few."""
+    """Warnings about the meaning of the labels, and about strata with few of them."""
     earlier = int(deployment.labelled.sum())
     if earlier:
         how = f"the inclusion probabilities of {counted(earlier, 'earlier label')} have grown"

@@ -65,15 +65,19 @@ LABELS_A_CELL = 25  # of the correction experiment: 100 over four cells
 
 @dataclass(frozen=True)
 class Simulation:
-    """The result of a simulation.
+    """Result of a simulation.
 
     Attributes
     ----------
+    name : str
+        Name of the simulation.
+    datasets, replicates, seed : int
+        Numbers of data sets and of replicates, and the seed.
     rows : tuple of dict
-        One for each measure, estimator and setting: what is true, what the paper prints, and what
-        came out.
+        Results for each measure, estimator and setting: true values, values of the paper, and
+        simulated values.
     remarks : tuple of str
-        How to read them.
+        Notes for readers.
     """
 
     name: str
@@ -84,7 +88,7 @@ class Simulation:
     remarks: tuple[str, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON-ready builtins."""
+        """Dictionary for JSON."""
         found = asdict(self)
         return {"simulation": found.pop("name"), **found}
 
@@ -104,17 +108,26 @@ def simulate(
     Parameters
     ----------
     name : {"table1", "table2", "correction"}
+        Simulation: Table 1, Table 2, or the correction of machine labels.
     datasets : int, optional
-        default 2,000 for Table 1, 200 for the others.
+        Number of data sets. Default: 2,000 for Table 1, 200 for the others.
     replicates : int
-        Number of bootstrap replicates in each data set.
+        Number of bootstrap replicates of each data set.
+    seed : int
+        Random seed.
     progress : callable, optional
-        Told what is simulated, the data sets done and all of them.
+        Function that is called with the name of the step and the numbers of data sets done and in
+        total.
+
+    Returns
+    -------
+    Simulation
+        Results for each measure, estimator and setting.
 
     Raises
     ------
     UsageError
-        When there is no such simulation, or a number makes no sense.
+        If the simulation does not exist, or a number is out of range.
     """
     if name not in get_args(Name):
         raise UsageError(f"simulation {name!r}: choose among {', '.join(get_args(Name))}")
@@ -198,12 +211,12 @@ def _table1(datasets: int, plan: Plan, progress: Progress) -> Found:
 
 
 def _printed(paper: tuple[float, float, float] | None) -> dict[str, float]:
-    """What the paper prints."""
+    """The values printed in the paper."""
     return dict(zip(("paper", "paper_lower", "paper_upper"), paper or (), strict=False))
 
 
 def _summary(rows: Sequence[Estimate], truth: float) -> dict[str, Any]:
-    """Of one measure and estimator over data sets: middle, bias, width and coverage."""
+    """The results of one measure and estimator over data sets: middle, bias, width and coverage."""
     points, lower, upper = np.array([(r.value, r.lower, r.upper) for r in rows], float).T
     upper = np.where(np.isnan(upper), np.inf, upper)
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -89,7 +89,7 @@ def candidate_cost(totals: Totals, application: Application) -> Result:
 
 
 def _cost_of_misses(totals: Totals, application: Application) -> Result:
-    """What of it misses cost."""
+    """The part of the cost that is due to misses."""
     found = cost_of(application.prices, _more(totals), ("miss",))
     return np.broadcast_to(found, (totals.block.count,)), NONE
 

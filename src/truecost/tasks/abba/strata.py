@@ -23,27 +23,26 @@ APART = 1e-9  # an overall rate further from that of the strata contradicts them
 
 
 def neyman(weights: npt.ArrayLike, rates: npt.ArrayLike) -> Floats:
-    """Shares of a budget that estimate the overall rate best: w sqrt(p (1-p)), made to sum to one.
+    """Neyman allocation: shares of a budget of labels, proportional to w sqrt(p (1-p)).
 
-    Petegrosso et al. 2022, Eq. 14.
+    With these shares, the error of the overall rate is smallest (Petegrosso et al. 2022, Eq. 14).
 
     Parameters
     ----------
     weights : array_like, shape (strata,)
-        Sizes of the strata, or their shares: only ratios count.
+        Sizes w of the strata, or their shares.
     rates : array_like, shape (strata,)
-        Rate expected in each stratum, in [0, 1].
+        Expected rate p in each stratum, in [0, 1].
 
     Returns
     -------
     ndarray of float64, shape (strata,)
-        NaN when every rate is 0 or 1.
+        Shares; NaN if every rate is 0 or 1.
 
     Raises
     ------
     UsageError
-        When the lengths differ, a weight is negative or none is positive, or a rate lies outside
-        [0, 1].
+        If the lengths differ, a weight is negative, all are 0, or a rate is outside [0, 1].
 
     Examples
     --------
@@ -61,16 +60,16 @@ def neyman(weights: npt.ArrayLike, rates: npt.ArrayLike) -> Floats:
 
 @dataclass(frozen=True)
 class Gain:
-    """The saving of Neyman allocation.
+    """Gain of Neyman allocation over a simple random sample.
 
     Attributes
     ----------
     gain, overall : float
-        Share of the labels that it saves, at the overall rate that was given; this rate.
+        Share of labels saved at the given overall rate, and this rate.
     gain_of_strata, overall_of_strata : float
-        The same at the rate of the strata together, sum w p: what can be expected.
+        Share of labels saved at the overall rate of the strata, and this rate: sum w p.
     problems : tuple of str
-        Says that the two rates differ, when they do.
+        Warning if the two rates differ.
     """
 
     gain: float
@@ -81,27 +80,27 @@ class Gain:
 
 
 def gain(weights: npt.ArrayLike, rates: npt.ArrayLike, overall: float | None = None) -> Gain:
-    """Share of the labels that Neyman allocation saves against a simple random sample.
+    """Share of labels that Neyman allocation saves: 1 - (sum w sqrt(p (1-p)))^2 / (P (1-P)).
 
-    1 - (sum w sqrt(p (1-p)))^2 / (P (1-P)), with P the overall rate. Range [0, 1] when P is that
-    of the strata, higher is better; Petegrosso et al. 2022, Eq. 15.
+    P is the overall rate. Range [0, 1] if P is the rate of the strata; higher is better (Petegrosso
+    et al. 2022, Eq. 15).
 
     Parameters
     ----------
     weights, rates : array_like, shape (strata,)
-        As in `neyman`.
+        Sizes w and rates p of the strata (see `neyman`).
     overall : float, optional
-        Overall rate, in [0, 1]. Default: the rate of the strata, sum w p.
+        Overall rate P, in [0, 1]. Default: the rate of the strata, sum w p.
 
     Returns
     -------
     Gain
-        NaN when the overall rate is 0 or 1.
+        Gain at both rates; NaN at a rate of 0 or 1.
 
     Raises
     ------
     UsageError
-        As `neyman` says, or when the overall rate lies outside [0, 1].
+        In the cases of `neyman`, and if the overall rate is outside [0, 1].
 
     Examples
     --------
@@ -112,8 +111,7 @@ def gain(weights: npt.ArrayLike, rates: npt.ArrayLike, overall: float | None = N
     >>> round(found.gain, 4), round(found.gain_of_strata, 4)
     (0.2423, 0.0824)
     >>> print(found.problems[0])
-    the overall rate is given as 0.08, but the strata have 0.065 together: only the gain at 0.065 \
-can be expected
+    the overall rate is given as 0.08, but the strata have 0.065 together: only the gain at ...
     """
     shares, p = _checked(weights, rates)
     together = float((shares * p).sum())
@@ -201,7 +199,7 @@ def _label_counts(spreads: Floats, low: Ints, high: Ints, total: int) -> Ints:
 
 
 def _offer(spreads: Floats, found: Ints, stratum: np.intp) -> tuple[float, np.intp]:
-    """How much one more label of a stratum changes the sum, for a heap."""
+    """The change of the sum by one more label of a stratum, for a heap."""
     n = int(found[stratum])
     return -float(spreads[stratum] ** 2) / (n * (n + 1)) if n else -np.inf, stratum
 
@@ -238,7 +236,7 @@ class Strata:
 
     @property
     def source(self) -> list[str]:
-        """Where the rates of each stratum come from, joined by +."""
+        """The origins of the rates of each stratum, joined by +."""
         rows = zip(self.sources, self.sizes > 0, strict=True)
         return ["+".join(sorted(set(row[there]))) for row, there in rows]
 
@@ -303,7 +301,7 @@ def _smoothed(false: Floats, weight: Floats, labelled: Ints, rate: Floats) -> Fl
 def _groups_of_rates(
     rates: Mapping[str, float], names: Array
 ) -> Iterator[tuple[tuple[Array, ...], float]]:
-    """Which groups a given rate is for, and the rate: UsageError when it is for none."""
+    """The groups that a given rate is for, and the rate; UsageError when there is no such group."""
     strata, cells = np.arange(len(names)), np.arange(len(CELLS))
     by_stratum = set(rates) <= set(names)
     unknown = [] if by_stratum else [name for name in rates if name not in CELLS]
@@ -322,7 +320,7 @@ def _groups_of_rates(
 
 @dataclass(frozen=True, eq=False)
 class Precision:
-    """How the standard error of a result depends on the numbers of labels of the S strata.
+    """The standard error of a result as a function of the numbers of labels of the S strata.
 
     A spread is the size of a stratum times the standard deviation of an item's part in the result.
     """

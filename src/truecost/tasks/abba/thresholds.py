@@ -54,25 +54,31 @@ GRID = 200  # thresholds, unless a grid is given
 
 @dataclass(frozen=True)
 class Choice:
-    """The request for thresholds.
+    """Rules for the choice of a threshold.
 
     Parameters
     ----------
-    max_rfpr, min_rrecall : float, optional
-        Highest rRecall with rFPR at most this; lowest rFPR with rRecall at least this. The first at
-        1 when both are left out.
+    max_rfpr : float, optional
+        Highest allowed ratio of false-positive rates (rFPR). Of the thresholds that meet this
+        limit, the one with the highest ratio of recalls (rRecall) is chosen. Default: 1 if
+        `min_rrecall` is not given either.
+    min_rrecall : float, optional
+        Lowest allowed ratio of recalls (rRecall). Of the thresholds that meet this limit, the one
+        with the lowest ratio of false-positive rates (rFPR) is chosen.
     by : {"point", "upper"}
-        Limits hold for the value, or for the bound of its interval, which in a replicate keeps the
-        distance, as a factor, that it has from the value in the data.
+        Quantity that must meet the limit. `point`: the value of the ratio. `upper`: the upper end
+        of its interval for `max_rfpr`, the lower end for `min_rrecall`. In each replicate, this end
+        is the replicate times the ratio of end and value in the data.
     grid : int or tuple of float
-        Number of quantiles of the scores that B accepts, or the thresholds themselves.
+        Candidate thresholds, or their number. With a number, the candidates are quantiles of the
+        scores that B accepts.
     test_set : Table, optional
-        Labelled trials with the scores of both models, for ratios in addition to those of AB/BA.
+        Labelled trials with scores of both models, for ratios in addition to those of AB/BA.
 
     Raises
     ------
     UsageError
-        When a limit or the grid makes no sense.
+        If a limit or the grid is out of range.
     """
 
     max_rfpr: float | None = None
@@ -91,7 +97,7 @@ class Choice:
 
     @property
     def rules(self) -> tuple[Rule, ...]:
-        """The rules that were asked for."""
+        """Rules that were asked for."""
         highest = () if self.max_rfpr is None else (Rule("max-rfpr", self.max_rfpr),)
         lowest = () if self.min_rrecall is None else (Rule("min-rrecall", self.min_rrecall),)
         return (*highest, *lowest) or (Rule("max-rfpr", 1.0),)
@@ -100,26 +106,32 @@ class Choice:
 def choose(
     deployment: Deployment, scoring: Scoring, choice: Choice, dims: Mapping[str, str] | None = None
 ) -> tuple[list[Estimate], list[Plane]]:
-    """Both ratios at the threshold that each rule chooses, and over all thresholds.
+    """Choose thresholds of the candidate model B, and compute both ratios there and at all
+    thresholds.
 
     Parameters
     ----------
     deployment : Deployment
-        With scores of both models.
+        Deployment with scores of both models.
     scoring : Scoring
-        Plan, level, estimators (the one to trust when none is named) and jobs.
+        Plan, level, jobs and estimators. Default of the estimator: the most trustworthy one.
+    choice : Choice
+        Rules for the choice.
     dims : mapping of str to str, optional
-        Subject of the rows in addition to the deployment.
+        Further dims of the rows, beside the deployment.
 
     Returns
     -------
     rows : list of Estimate
-        `rrecall` and `rfpr` by estimator and rule (`parameters["variant"]`), with the threshold.
+        `rrecall` and `rfpr` at the chosen threshold, for each estimator and rule
+        (`parameters["variant"]`).
+    planes : list of Plane
+        Both ratios at all thresholds of the grid, for each estimator.
 
     Raises
     ------
     UsageError
-        When there are no scores, or a threshold lies below the deployed one.
+        If there are no scores, or a threshold is below the deployed one.
     """
     about = {**(dims or {}), "system": deployment.name}
     grid = grid_of(deployment, choice)

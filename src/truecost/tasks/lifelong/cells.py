@@ -52,7 +52,7 @@ class Cells:
     wide: bool = False
 
     def where(self, k: int) -> str:
-        """How the k-th row of the frame is named in messages."""
+        """The name of the k-th row of the frame in messages."""
         row = self.table.where(int(self.frame[ROW][k]))
         return f"{row}, column {self.frame['time'][k]!r}" if self.wide else row
 

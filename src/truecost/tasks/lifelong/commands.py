@@ -88,7 +88,7 @@ class Corrected:
 @Parameter(name="*", group="Output")
 @dataclass(frozen=True, kw_only=True)
 class CurveOutput(Output):
-    """The same as of other commands; there is no study behind it that could be a file."""
+    """Options of the output of learning curves; they have no study that could be a file."""
 
     config: Annotated[str | None, Parameter(show=False)] = None
     print_config: Annotated[bool, Parameter(show=False, negative=())] = False
@@ -178,7 +178,7 @@ def penalised_of(corrected: Corrected, given: Given) -> "list[Penalised]":
 
 
 def _keys(given: Given, options: Sequence[Declared]) -> dict[str, Any]:
-    """What was given of some options, by their keys."""
+    """Given values of options, by key."""
     return {option.key: given[option] for option in options if option in given}
 
 
@@ -205,7 +205,7 @@ def _each(given: Corrected, what: str, systems: int) -> tuple[str, ...]:
 
 
 def _scoring(given: Given, subset: Sequence[str], progress: Any) -> "Scoring":
-    """How it is scored: as in a study of life cycles, whose items have the unit."""
+    """The scoring of a study of life cycles, whose items have the unit."""
     from truecost.study.settings import scoring_of
 
     known = (*OF_SCORE, *OF_INTERVAL[1:])

@@ -129,7 +129,7 @@ def _placed(told: LogRuns, given: pl.DataFrame, where: str, items: Items) -> pl.
 
 
 def _answer_effort(given: pl.DataFrame) -> pl.DataFrame:
-    """What the answers about each item took."""
+    """The effort of the answers about each item."""
     took = [
         pl.when(pl.col(name).null_count() == 0).then(pl.col(name).sum())
         for name in ("seconds", "words", "actions")
@@ -179,8 +179,8 @@ def effort_of(
 
 @dataclass(frozen=True, eq=False)
 class Counter:
-    """How the outputs of a set are counted: options of the kind, prepared, and parts of the
-    evidence.
+    """The choices by which the outputs of a set are counted: options of the kind, prepared, and
+    parts of the evidence.
     """
 
     kind: Kind
@@ -359,7 +359,7 @@ def _scored(of: OfSet, counter: Counter) -> Scored:
 
 
 def _problems(told: LogRuns, sets: Sequence[OfSet]) -> list[str]:
-    """What a reader should know of the data."""
+    """Warnings about the data."""
     said = [text for items, _, _ in sets for text in items.problems]
     other = sum(helped.other for _, _, helped in sets if helped is not None)
     if other:
@@ -373,7 +373,7 @@ def _problems(told: LogRuns, sets: Sequence[OfSet]) -> list[str]:
 
 
 def _no_penalty(helped: Help | None) -> str:
-    """Why nothing can be penalised; empty when it can."""
+    """The reason why nothing can be penalised; empty when it can."""
     if helped is None or not helped.only_wrong:
         return ""
     return (

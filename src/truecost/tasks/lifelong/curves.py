@@ -39,7 +39,7 @@ SEQUENCE = {"base": "before learning from it", "adapted": "after learning from i
 
 
 def some_of(every: Sequence[Any], what: str) -> str:
-    """That not all have a mark of their own."""
+    """A note that not all have a mark of their own."""
     return f" {MOST} of {len(every)} {what}; curves.parquet has all." if len(every) > MOST else ""
 
 

@@ -95,7 +95,7 @@ class LifelongDescription(
     title : str
         Title of the score in reports.
     direction : {"lower", "higher"}
-        Which scores are better.
+        Better direction of the score.
     shown_in : {"", "percent"}
         Unit in which reports show the score; empty for plain numbers.
     versions : list of str

@@ -106,7 +106,7 @@ class _Described(Rows):
         )
 
     def _drawn(self, evidence: Evidence, run: Callable[[Totals], Floats]) -> Floats:
-        """What a function gives at the point, and its interval: value, lower, upper."""
+        """The value of a function at the point, and its interval: value, lower, upper."""
         plan = self.laid.plan(self.scoring.plan, evidence)
         return with_ends(evidence, plan, run, self.scoring.level, self.scoring.jobs)
 

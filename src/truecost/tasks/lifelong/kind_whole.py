@@ -38,12 +38,11 @@ ABSTAIN = "abstain"  # the decision of a further column of the cost matrix
 
 @dataclass(frozen=True)
 class ClassOptions:
-    """Which classes there are (all that occur, sorted, where none are named), and what decisions
-    cost.
+    """The classes (by default all that occur, sorted), and the costs of decisions.
 
-    Rows of `costs` are true classes, columns decisions; a column more than there are classes is
-    the decision `abstain`. Without them 0 for right and 1 for wrong decisions. Of files the
-    columns are those of `id` and `text` (the class).
+    Rows of `costs` are true classes, columns are decisions; an additional last column is the
+    decision `abstain`. Default: 0 for right and 1 for wrong decisions. Files have the columns `id`
+    and `text` (the class).
     """
 
     classes: tuple[str, ...] = ()
@@ -117,7 +116,7 @@ def count_costs(
 def _decision_costs(
     right: Sequence[Reference], options: ClassOptions
 ) -> tuple[Floats, npt.NDArray[np.bool_]]:
-    """What each decision costs for each row, and which of them are right: (rows, decisions)."""
+    """Cost of each decision for each row, and whether it is right: (rows, decisions)."""
     matrix, rows = options.matrix, {name: k for k, name in enumerate(options.classes)}
     own = np.zeros((len(right), len(options.decisions)))
     wanted = np.zeros(own.shape, np.bool_)
@@ -217,7 +216,7 @@ def count_words(
 
 
 def _best(rows: Counts, errors: Counts) -> Counts:
-    """Of each row the place with the fewest errors, the first of equal ones."""
+    """Index of the least errors in each row, the first of equal ones."""
     order = np.lexsort((np.arange(len(rows)), errors, rows))
     first = np.diff(rows[order], prepend=-1) > 0
     return np.asarray(order[first])
@@ -289,7 +288,7 @@ def _ngrams(statistics: Statistics) -> Both:
 
 
 def _characters(statistics: Statistics) -> Both:
-    """Of chrF and chrF++: no matches; the reference against itself."""
+    """Statistics of chrF and chrF++: without matches; of the reference against itself."""
     none = np.zeros_like(statistics["matches1"])
     orders = range(1, 1 + sum(name.startswith("matches") for name in statistics))
     longer = np.maximum(statistics["hypothesis1"], statistics["reference1"])

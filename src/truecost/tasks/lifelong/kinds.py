@@ -94,7 +94,7 @@ class Kind:
     errors: tuple[str, tuple[str, ...]] = ("", ())
 
     def __reduce__(self) -> tuple[Callable[[str], "Kind"], tuple[str]]:
-        """By its name: what it does stays where it is when a record travels."""
+        """Pickle the kind by its name: its functions are not sent with a record."""
         return kind_of, (self.name,)
 
     def exchange(
@@ -124,7 +124,7 @@ def _replaced(statistics: Statistics, others: Statistics, rows: Mask) -> Statist
 
 
 def whole_outputs(corrected: Sequence[tuple[str, ...]], noun: str) -> Mask:
-    """Which rows were corrected, of outputs (nouns) that are corrected as a whole."""
+    """Whether each row was corrected, for outputs (nouns) that are corrected as a whole."""
     for row, parts in enumerate(corrected):
         if parts not in ((), (WHOLE,)):
             named = next((part for part in parts if part != WHOLE), None)
@@ -202,10 +202,10 @@ KEPT = (
 
 @dataclass(frozen=True)
 class PenalisedDiarization(DiarizationOptions):
-    """Which times are scored, how speakers are mapped, and what strictly wrong speech is.
+    """Diarization options with the meaning of strictly wrong speech.
 
-    Each speaker of the system in an impaired region is on one that does not exist (`each`), or all
-    of them on one, as the paper has it.
+    In an impaired region each speaker of the system is replaced by one that does not exist
+    (`each`), or all of them by one, as in the paper.
     """
 
     impaired_speakers: ImpairedSpeakers = "each"
@@ -315,7 +315,7 @@ def intersection(spans: Spans, others: Spans) -> Spans:
 
 
 def signature(options: PenalisedDiarization, part: str) -> str:
-    """Which times are scored, how speakers are mapped, and what strictly wrong speech is."""
+    """The signature: scored times, mapping of speakers, and strictly wrong speech."""
     said = options.signature(part, uem=False)
     return said if options.impaired_speakers == "each" else f"{said}|impaired-speakers:one"
 

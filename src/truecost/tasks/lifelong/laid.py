@@ -79,12 +79,12 @@ class Laid:
 
     @cached_property
     def _named(self) -> str:
-        """What a unit of the test set is called."""
+        """The name of the unit of the test set."""
         return self.how.unit or next(iter(self.lifelong.units), "item")
 
     @cached_property
     def _streamed(self) -> str:
-        """What a unit of the lifelong set is called: the same column, where its items have it."""
+        """The name of the unit of the lifelong set: the same column, where its items have it."""
         scored = self.lifelong.stream
         there = scored is not None and self._named in scored.items.columns
         return STREAM + (self._named if there else "item")
@@ -128,7 +128,7 @@ class Laid:
         return Evidence({**self._tallies(scored, units, parts), HELP: effort})
 
     def stream(self, parts: Sequence[str]) -> Evidence:
-        """The same on the lifelong set."""
+        """Evidence from the lifelong set."""
         scored = self.lifelong.stream
         if scored is None:
             raise UsageError(f"{self.lifelong.name} has no scores on the lifelong set itself")

@@ -79,7 +79,7 @@ def findings_of(log: EventLog) -> tuple[Finding, ...]:
 
 
 def _broken(log: EventLog, name: str, broken: pl.DataFrame, said: str) -> list[Finding]:
-    """What is wrong by a rule, whose events break it, with times and sets as readers know them."""
+    """A finding about events that break a rule, with readable times and sets."""
     times = pl.col("^(t|other_t)$").map_elements(time_name, pl.String)
     sets = pl.col("^(first_)?where$").cast(pl.String).replace(SAID)
     return [*findings("error", name, log, broken.with_columns(times, sets), said)]
@@ -119,7 +119,7 @@ ROW_RULES = (  # what one event must be like, whatever the others are: what brea
 
 
 def _streams_checked(log: EventLog, events: pl.DataFrame) -> Iterator[tuple[Finding, ...]]:
-    """What is odd about the two sets; each by itself where nobody helped with the test set.
+    """Findings about the two sets; each by itself where nobody helped with the test set.
 
     Then there is one output of each version there, and no second one is missed.
     """
@@ -152,7 +152,7 @@ def _as_streams(log: EventLog, events: pl.DataFrame, others: pl.Series | None) -
 
 
 def volunteered(events: pl.DataFrame) -> pl.Series:
-    """Which events are answers that nobody asked for: corrections that the person chose."""
+    """Whether each event is an answer without a question: a correction that the person chose."""
     key = ["run", "where", "version", "id", "part"]
     asked = events.filter(pl.col("event") == "query").select(key).unique()
     # A question of the lifelong set may be answered after a later version asked others.
@@ -189,7 +189,7 @@ def _times(events: pl.DataFrame) -> Iterator[Rule]:
 
 
 def born_of(events: pl.DataFrame) -> pl.DataFrame:
-    """Where each version of each run came to be: `run`, `version`, `batch` and the `row`.
+    """The origin of each version of each run: `run`, `version`, `batch` and the `row`.
 
     By adapting to a batch of the lifelong set, or by speaking after that.
     """
@@ -333,7 +333,7 @@ def offline_of(events: pl.DataFrame, versions: Sequence[int], kind: str) -> pl.D
 
 
 def answers_within(lifelong: "Lifelong") -> str:
-    """Where the help went that no measure of help counts: a clause, or nothing."""
+    """A clause about help that no measure of help counts; empty without any."""
     answers = int(lifelong.spent["answers"].sum()) if lifelong.spent.height else 0
     if lifelong.offline.height:
         answers -= int(lifelong.offline["answers"].sum())

@@ -45,7 +45,7 @@ class LogRuns:
         return ", ".join(log.source for log in self.logs)
 
     def where(self, events: pl.DataFrame, k: int = 0) -> str:
-        """How one of some events is named in messages."""
+        """The name of an event in messages."""
         log = self.logs[events["log"][k]]
         return f"{log.source}, {log.where(events['row'][k])}"
 
@@ -116,7 +116,7 @@ def _seeds(frames: Sequence[pl.DataFrame], logs: Sequence[EventLog]) -> tuple[st
 
 
 def _run(events: pl.DataFrame, name: str, logs: Sequence[EventLog]) -> Run:
-    """What one run has."""
+    """A run from its events; InputError without predictions on the test set."""
     source = logs[events["log"][0]].source + (f", run {name!r}" if name else "")
     test = events.filter(PREDICT & (pl.col("where") == "test"))
     if not test.height:
@@ -156,7 +156,9 @@ def _run(events: pl.DataFrame, name: str, logs: Sequence[EventLog]) -> Run:
 
 
 def _fault(events: pl.DataFrame, test: pl.DataFrame, version: int) -> tuple[str, bool] | None:
-    """What a version lacks on the test set, and whether the log may just have ended there."""
+    """The missing part of a version on the test set, and whether the log may just have ended
+    there.
+    """
     own = test.filter(pl.col("version") == version)
     before, after = (own.filter(pl.col("phase") == phase) for phase in ("pre", "post"))
     lost = test.join(before, on="id", how="anti").unique("id", maintain_order=True)
@@ -190,7 +192,9 @@ def _ends_early(more: int, last: int, events: pl.DataFrame) -> bool:
 
 
 def _before_help(events: pl.DataFrame, test: pl.DataFrame, version: int) -> str | None:
-    """What a version lacks where the log ends before the help that others had with that batch."""
+    """A message where the log ends before the help with a batch that other versions got; else
+    None.
+    """
     end = events.row(-1, named=True)
     if (end["where"], end["version"], end["phase"]) != ("test", version, "pre"):
         return None

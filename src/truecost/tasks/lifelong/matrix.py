@@ -81,7 +81,7 @@ def _unpivoted(table: Table) -> pl.DataFrame:
 
 
 def _states_of(table: Table, *, wide: bool) -> tuple[str, ...]:
-    """Which states of the outputs have a column; a plain score is the base."""
+    """The states of outputs that have a column; a plain score is the base."""
     if wide:
         return ("base",)
     found = tuple(state for state in STATES if state in table.columns)
@@ -204,13 +204,13 @@ def in_order(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def _cell_name(row: dict[str, Any]) -> str:
-    """What a score is of."""
+    """The name of the cell of a score."""
     item = "" if row["id"] == ONE_ITEM else f" for item {row['id']}"
     return f"of version {row['version']} at time {row['time']}{item}"
 
 
 def _learnt(cells: Cells) -> dict[str, str | None] | None:
-    """What the column `learnt` says of each version; None where there is no such column."""
+    """The column `learnt` by version; None without such a column."""
     if "learnt" not in cells.frame.columns:
         return None
     found: dict[str, str | None] = {}
@@ -362,7 +362,7 @@ def _refuse_others_data(stream: Cells, versions: Axis) -> None:
 
 
 def _missing_cells(cells: Cells, versions: Axis, times: Axis) -> list[str]:
-    """What is said of cells that are missing: of the future, and of what a version has seen."""
+    """Notes on missing cells: of future times, and of times that a version has seen."""
     there = set(cells.frame.select("version", "time").unique().iter_rows())
     first = versions.at[np.isfinite(versions.at)][0]
     lacking = [

@@ -180,7 +180,7 @@ def forgetting_max(totals: Totals, application: Application, inner: Measure, how
 
 
 def _since(totals: Totals, application: Application, inner: Measure, how: Across) -> Floats:
-    """How much more a version errs than the own version of each time did, averaged."""
+    """Mean excess of the errors of a version over those of the newest version of each time."""
     loss = _loss(totals, application, inner, how)
     past = _past(how)
     first = loss[:, np.where(past, how.own, 0), np.arange(len(past))]

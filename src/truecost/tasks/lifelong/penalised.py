@@ -61,7 +61,7 @@ class Penalised:
 
     @property
     def source(self) -> Source:
-        """Where the items come from, for their further columns."""
+        """The source of the items, for their further columns."""
         return Source(self.name, self.adapted, self.data, self.data.map)
 
 
@@ -107,7 +107,7 @@ def run_penalised(
 
 
 def _row_key(row: Estimate) -> object:
-    """What a row is about."""
+    """The scope of a row."""
     return row.label, *sorted(row.dims.items())
 
 
@@ -202,7 +202,7 @@ def _options(kind: Kind, given: Penalised) -> Any:
 
 
 def _corrected(given: Penalised) -> Table:
-    """What the person corrected: an id a line, or a table."""
+    """The ids that the person corrected, from a file with an id a line, or a table."""
     path, task = given.corrected, given.task
     piped = path in STANDARD_INPUT
     if not piped and Path(path).is_dir():

@@ -126,7 +126,7 @@ def _classes(files: Files) -> Lifelong:
 
 
 def _columns(table: Table, columns: Mapping[str, str]) -> dict[str, str]:
-    """Where the ids and the classes of a table stand."""
+    """The columns of the ids and the classes of a table."""
     if table.format in FIXED:
         return {}
     if "text" in columns or "text" in table.columns:
@@ -167,7 +167,7 @@ def _texts(files: Files) -> Lifelong:
 
 
 def _word_effort(base: Statistics, adapted: Statistics, rows: Mask) -> Effort:
-    """What corrections took: the words of the reference that the output was held to."""
+    """The effort of corrections: the words of the reference that the output was compared with."""
     wrong, after = (sum(words[error] for error in ERRORS) for words in (base, adapted))
     put = np.where(wrong > 0, base["reference"], 0)
     spent = (rows, rows * put, rows * wrong, wrong > 0, put, after > 0)
@@ -230,7 +230,7 @@ def _refuse_others(files: Files, before: Recordings, after: Recordings) -> None:
 
 
 def _extents(found: Recordings) -> pl.DataFrame:
-    """From where to where each recording goes, as far as speech or the scored regions tell."""
+    """Start and end of each recording, as far as speech or the scored regions show it."""
     of = found.regions
     rows = pl.DataFrame({"item": of.items, "start": of.starts, "end": of.ends})
     bounds = rows.group_by("item").agg(pl.col("start").min(), pl.col("end").max())

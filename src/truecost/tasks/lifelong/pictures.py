@@ -115,7 +115,7 @@ def _rounded(value: float, width: float, scale: Scale) -> str:
 
 
 def _shades(low: float, high: float, direction: str, scale: Scale) -> tuple[str, ...]:
-    """What each shade means, the best first."""
+    """The meaning of each shade, the best first."""
     if high <= low:
         return (_rounded(low, 0.0, scale),)
     ends = [_rounded(float(v), high - low, scale) for v in np.linspace(low, high, SHADES + 1)]

@@ -247,7 +247,7 @@ class Lifelong(Rows):
 
 
 def no_units(found: Lifelong, name: str) -> str:
-    """That the items have no column of a name, and which they have."""
+    """A message: the items have no column of this name, with those they have."""
     known = ", ".join(c for c in found.test.items.columns if c not in OWN) or "none"
     return (
         f"{found.name}: there is no column {name!r} for units; the columns of the items are {known}"

@@ -244,7 +244,7 @@ class Rows:
         return [rows[start : start + size] for start in range(0, len(rows), size or 1)]
 
     def batches(self, measures: Sequence[Measure]) -> Iterator[Batch]:
-        """Of each version: under each policy, then what no policy enters."""
+        """Batches of each version: those under each policy, then those without a policy."""
         wanted: list[Wanted] = [
             (measure, version, policy)
             for version in self.versions
@@ -258,7 +258,7 @@ class Rows:
             yield self._batch(self._evidence(*read), [wanted[k] for k in places], places)
 
     def across(self, version: int, policy: Policy) -> Across:
-        """Which cells make the figures of a version under a policy."""
+        """The cells of the figures of a version under a policy."""
         how, lifelong = self.how, self.lifelong
         test = lifelong.test
         tested = np.bincount(test.items["time"].to_numpy(), minlength=len(test.times)) > 0
@@ -286,7 +286,7 @@ class Rows:
 
     @property
     def errors(self) -> Errors | None:
-        """How the errors that users get are counted; None of scores that came ready-made."""
+        """The statistics that count the errors of outputs for users; None for ready-made scores."""
         kind = self.lifelong.kind
         part, statistics = kind.errors
         state = ADAPTED if self.lifelong.test.has("adapted") else BASE
@@ -308,7 +308,7 @@ class Rows:
         return structs.replace(row, dims={**dims, **weighed}, signature=signature)
 
     def _choices(self, measure: Measure, policy: Policy | None) -> list[str]:
-        """What decides the value of a measure besides its score."""
+        """The settings that affect the value of a measure besides its score."""
         how, said = self.how, [self.lifelong.guess] if self.lifelong.guess else []
         if policy is not None and not single(self.lifelong):
             said.append(policy.signature)
@@ -361,7 +361,7 @@ class Rows:
         )
 
     def _context(self, about: dict[str, str]) -> Context:
-        """What the rows say besides their values."""
+        """The facts that rows show besides their values."""
         lifelong = self.lifelong
         counts: dict[str, float] = {
             "versions": len(lifelong.versions),

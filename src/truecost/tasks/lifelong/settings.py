@@ -240,7 +240,7 @@ class Policy:
 
 
 def lifelong_options(study: Study, reader: Reader | None = None) -> LifelongScoring:
-    """How life cycles are scored, as `[lifelong]` and `[policies.NAME]` say.
+    """The choices of `[lifelong]` and `[policies.NAME]` for scoring life cycles.
 
     Without a reader, tables of weights are not read.
 
@@ -387,7 +387,7 @@ def _kind_of_runs(study: Study) -> str | None:
 
 
 def _check_own(study: Study) -> None:
-    """What is right, and what it costs, is the same for all systems."""
+    """Refuse systems with references or costs of their own, and with settings of other runs."""
     refuse_own(study, ("labels", "reference", "classes"))
     for name, system in study.systems.items():
         live = [k for k in ("learner", "strategy_options") if k in system.given()]

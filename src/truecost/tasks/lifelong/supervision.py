@@ -267,7 +267,7 @@ def classification_cost(totals: Totals, _: Application) -> Result:
 
 
 def _constant(totals: Totals) -> list[Array]:
-    """What each constant decision costs, as far as there are any."""
+    """The cost of each constant decision, as far as there are any."""
     found: list[Array] = []
     for decision in count():
         try:

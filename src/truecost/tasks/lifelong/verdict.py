@@ -65,7 +65,7 @@ def about_lives(story: Story, row: Row) -> str:
 
 
 def headline(story: Story) -> str:
-    """How systems compare, or what each comes to, under which policies."""
+    """The comparison of systems, or the figure of each, with the policies."""
     part = story.parts[0]
     rows, pairs = _rows_of_systems(story, part)
     if len(pairs) == 1:
@@ -79,7 +79,7 @@ def headline(story: Story) -> str:
 
 
 def _outcome(story: Story, rows: Sequence[Row]) -> str:
-    """How a system does against its reference; its gain where that decides, or its value."""
+    """The verdicts on a system, after its gain where there is one; without verdicts its value."""
     row, chips = rows[0], [line_of(story, r).chip for r in rows]
     gain = measures_beside(story.whole, row).get("generalisation_gain")
     if row.measure == "penalised_score" and gain is not None and not has_start(story, row):
@@ -96,7 +96,7 @@ def _under(rows: Sequence[Row], states: Sequence[str]) -> str:
 
 
 def _firsts(story: Story, rows: Sequence[Row], pairs: Mapping[str, Sequence[Row]]) -> str:
-    """Which of many systems comes first under most policies."""
+    """A sentence about the system of many that comes first under most policies."""
     policies = grouped(rows, policy_of)
     best = Counter(system_of(min(own, key=goodness)) for own in policies.values())
     [(name, times)] = best.most_common(1)
@@ -168,7 +168,7 @@ def _rows_of_systems(story: Story, part: Part) -> tuple[dict[str, list[Row]], di
 
 
 def _system(story: Story, rows: Sequence[Row]) -> Line:
-    """What a system comes to, in full under one policy, in a line under several."""
+    """The result of a system: in full under one policy, in a line under several."""
     if len(rows) == 1:
         return line_of(story, rows[0])
     chips = CHIPS if has_start(story, rows[0]) else NAIVE
@@ -196,7 +196,7 @@ def _compared(rows: Sequence[Row]) -> Line:
 def _summed(
     name: str, rows: Sequence[Row], states: Sequence[str], chips: Mapping[str, str]
 ) -> Line:
-    """What holds under how many policies; of few with the figures."""
+    """The conclusions with the number of policies; of few policies with the figures."""
     state = next((s for s in ("better", "worse") if s in states), states[0])
     chip, times = chips.get(state, state), states.count(state)
     apart = times < len(states)
@@ -324,7 +324,7 @@ def main_of(rows: Sequence[Row]) -> str:
 
 
 def newest(rows: Sequence[Row]) -> list[Row]:
-    """Of rows of several versions of a system those of the last one, in their order."""
+    """The rows of the last version of a system, in their order."""
     last: dict[tuple[object, ...], Row] = {}
     for row in rows:
         last[_case(row)] = row
@@ -332,7 +332,7 @@ def newest(rows: Sequence[Row]) -> list[Row]:
 
 
 def _case(row: Row) -> tuple[object, ...]:
-    """What has versions: a measure of a system, as a value or against another one."""
+    """The key of what has versions: a measure of a system, as a value or against another one."""
     about = sorted((name, text) for name, text in row.dims.items() if name != "version")
     return row.label, row.kind, row.baseline, *about
 

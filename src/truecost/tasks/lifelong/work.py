@@ -176,7 +176,7 @@ def _from_scores(source: Source, reader: Reader, study: Study) -> Lifelong:
 
 
 def _strategy_dims(source: Source) -> dict[str, str]:
-    """What rows are about besides the system."""
+    """The dims of rows besides the system."""
     return {} if source.table.strategy is None else {"strategy": source.table.strategy}
 
 
@@ -275,7 +275,7 @@ def checks(source: Source, reader: Reader, study: Study, _wanted: str | None) ->
 def _record_checks(
     source: Source, reader: Reader, study: Study, how: LifelongScoring
 ) -> Iterator[Check]:
-    """What the versions and times are, whether the policies weigh them, and what is odd."""
+    """Checks of the versions and times, of their weights under the policies, and of the data."""
     try:
         record = read_life(source, reader, study)
         unweighed = _unweighed(record, how)
@@ -321,7 +321,7 @@ def part(
 
 
 def _suited(system: Lifelong, systems: Sequence[Lifelong], scoring: Scoring) -> Scoring:
-    """What is asked for, without what this system cannot have and another has."""
+    """The measures asked for, without those that this system cannot have and another has."""
     kept = []
     for text in scoring.measures:
         name = text.partition(":")[0]
@@ -331,7 +331,7 @@ def _suited(system: Lifelong, systems: Sequence[Lifelong], scoring: Scoring) -> 
 
 
 def without_rows(baseline: str, measures: Sequence[str]) -> str:
-    """Why a baseline that nobody helped is none for measures of help."""
+    """The reason why a baseline without help is none for measures of help."""
     return (
         f"the baseline {baseline} had no help of a person, but all measures are about help "
         f"({', '.join(measures)}): choose another baseline, or add policy_score"
@@ -339,7 +339,7 @@ def without_rows(baseline: str, measures: Sequence[str]) -> str:
 
 
 def ranked(rows: Sequence[Estimate]) -> list[Estimate]:
-    """Of rows of a measure those of the last version of each system, by each policy."""
+    """The rows of the last version of each system, for each policy."""
     last = {(row.dims["system"], row.dims.get("policy", "")): row for row in rows}
     return [*last.values()]
 

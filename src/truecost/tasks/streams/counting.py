@@ -90,7 +90,7 @@ class Counted:
 
     @cached_property
     def place(self) -> Array:
-        """Which batch of its stream each batch is, from 0, whatever its number."""
+        """Index of each batch in its stream, from 0, whatever its number."""
         return self.online.batches["batch"].rank("dense").to_numpy().astype(np.int64) - 1
 
     @cached_property
@@ -268,7 +268,7 @@ def _table(unit: Array, label: Array, output: Array, batches: int) -> dict[str, 
 
 
 def _losses(count: Counted, label: Array, output: Array) -> Array:
-    """What each output costs in annotations."""
+    """The cost of each output in annotations."""
     if count.online.kind == "numbers":
         return np.asarray(np.abs(output - label) / (count.how.tolerance or np.nan))
     costs = count.application.matrix(len(count.online.classes))
@@ -304,7 +304,7 @@ def _effort(count: Counted, phase: str) -> dict[str, Array]:
 
 
 def _shifted(count: Counted, column: Array) -> Array:
-    """What each batch had, at the next batch of its stream."""
+    """The value of each batch, at the next batch of its stream."""
     keys = count.online.batches.select("seed", "stream")
     first = keys.select(pl.struct(pl.all()).is_first_distinct()).to_series().to_numpy()
     moved = np.concatenate([np.zeros(1, column.dtype), column[:-1]])[: len(column)]
@@ -335,7 +335,7 @@ def before(count: Counted) -> dict[str, Array]:
 
 
 def _present(online: Online) -> Array:
-    """Which streams each seed has."""
+    """Whether each seed has each stream."""
     found = np.zeros((len(online.seeds), len(online.streams)), np.int64)
     places = online.batches.select("seed", "stream").unique().to_numpy()
     found[places[:, 0], places[:, 1]] = 1

@@ -123,7 +123,7 @@ def _piece_by_piece(count: Counted, scoring: Scoring, lines: Sequence[Line]) -> 
 
 
 def _with_shorter_blocks(count: Counted, scoring: Scoring, kept: Array) -> Scoring:
-    """The same scoring, with blocks that are shorter than the longest piece of a stream."""
+    """The scoring with blocks that are shorter than the longest piece of a stream."""
     length, factor = scoring.plan.block_length, count.units(kept)[0]
     longest = int(np.bincount(np.asarray(factor.strata)).max(initial=0))
     if length is None or length < longest:
@@ -342,7 +342,7 @@ def frame_of_streams(result: "ResultFile | Outcome") -> "pl.DataFrame | None":
 def _curves_and_streams(
     found: Sequence[OnlineDescription],
 ) -> Iterator[tuple[OnlineDescription, Cells]]:
-    """Of each system every window of every curve, then every stream where there are several."""
+    """Every window of every curve of each system, then every stream where there are several."""
     for d in found:
         for curve in d.curves:
             known = {"measure": curve.measure, "phase": curve.phase}

@@ -91,9 +91,7 @@ def imlm_money(totals: Totals, application: Application, how: Effort = PLAIN) ->
 
 
 def spending(totals: Totals, _: Application, how: Effort = PLAIN) -> Spent:
-    """Errors, hours of the person, of computing and of waiting; summed over streams, mean over
-    runs.
-    """
+    """Errors, and hours of people, computing and waiting: summed over streams, mean over runs."""
     each = {
         "person": lambda s: annotation_seconds(s, how) / HOUR,
         "cpu": lambda s: s["cpu"] / HOUR,
@@ -173,15 +171,14 @@ def _summed(totals: Totals, value: Any) -> Floats:
     return joined_value(totals, PLAIN, value)
 
 
-def _sum_of(statistic: str) -> Any:
+def _sum_of(statistic: str, counted: str) -> Any:
     """A function that sums one statistic."""
 
     def function(totals: Totals, _: Application, how: Effort = PLAIN) -> Result:
         del how
         return _summed(totals, lambda s: s[statistic]), NONE
 
-    what = {"n": "scored items", "fn": "missed targets", "fp": "false alarms"}[statistic]
-    function.__doc__ = f"Number of {what}: sum over streams, mean over runs. No naive baseline."
+    function.__doc__ = f"Number of {counted}: sum over streams, mean over runs. No naive baseline."
     return function
 
 
@@ -364,12 +361,13 @@ MEASURES = (
     ),
     _measure(fa_per_hour, "False alarms per hour", "paper 000, section I"),
     _measure(mean_loss, "Mean loss in annotations", SECTION_V),
-    # That exactly as many questions are asked of every batch is nothing odd.
     _measure(n_annotations, "Annotations", "paper 000, Eq. 2", total=True, steady=True),
-    _measure(_sum_of("n"), "Items", "paper 000, Eq. 1", name="n_items", total=True, steady=True),
+    _measure(
+        _sum_of("n", "items"), "Items", "paper 000, Eq. 1", name="n_items", total=True, steady=True
+    ),
     *(
         _measure(
-            _sum_of(errors),
+            _sum_of(errors, title.split(",")[0].lower()),
             title,
             "paper 000, Eq. 2",
             name=name,

@@ -49,7 +49,7 @@ DECIDED = tuple(f"decision_{phase}" for phase in PHASES)
 
 @dataclass(frozen=True)
 class Naming:
-    """How texts become codes: detection, classes (in the order of the codes) or numbers.
+    """The coding of texts: detection, classes (in the order of the codes) or numbers.
 
     Detection of one class among several has a `target`: every other text is the other class.
     """
@@ -61,7 +61,7 @@ class Naming:
 
     @property
     def signature(self) -> str:
-        """Its form in signatures."""
+        """The text in signatures."""
         target = f"|target:{self.target}" if self.target is not None else ""
         return f"kind:{self.kind}{target}"
 

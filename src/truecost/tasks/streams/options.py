@@ -52,7 +52,7 @@ def _sets(text: str, flag: str) -> tuple[str, ...]:
 
 
 def _before(text: str, flag: str) -> dict[str, int]:
-    """How many labels of each set were made before."""
+    """Number of labels of each set that were made before."""
     found = {}
     for name, number in pairs(text, flag).items():
         try:

@@ -108,13 +108,13 @@ def _drawn_streams(story: Story, part: Part) -> list[OnlineDescription]:
 
 
 def _adapting(story: Story, part: Part) -> list[OnlineDescription]:
-    """Those of them that ask: the passive baseline is the same before and after."""
+    """The systems that ask: the passive baseline is the same before and after."""
     found = _drawn_streams(story, part)
     return [d for d in found if d.queries or "budget" in d.dims or "strategy" not in d.dims]
 
 
 def _windows_caption(found: OnlineDescription) -> str:
-    """What is drawn, and what a window and its band are."""
+    """The content of the picture, and the meaning of a window and its band."""
     windows = "batch" if found.window == 1 else f"window of {found.window} batches"
     text = f"Values of all batches so far, and of each {windows} alone."
     bare = [c for c in found.curves if all(v is None for v in c.lower)]
@@ -126,7 +126,7 @@ def _windows_caption(found: OnlineDescription) -> str:
 
 
 def _gap_lines(story: Story, part: Part, found: OnlineDescription) -> list[Line]:
-    """What adapting saves, and whether that gets less over the stream."""
+    """The gain by adapting, and whether it shrinks over the stream."""
     own = [r for r in story.whole if r.dims["system"] == found.dims["system"]]
     rows = {r.label: r for r in own if part_of(r) == part}
     lines = []

@@ -114,7 +114,7 @@ def _naive(found: Swept, up: tuple[float, float]) -> list[Mark]:
 def _across(
     row: Row, across: tuple[float, float], up: tuple[float, float]
 ) -> tuple[list[Mark], str]:
-    """What asks nothing: a line with its band, and what the legend says of it."""
+    """The baseline without questions: a line with its band, and its text in the legend."""
     said = f"{_name(row)}: {figures_of(row)}"
     if row.value is None:
         return [], said
@@ -227,7 +227,7 @@ def curves_of(found: OnlineDescription, measure: str, *, so_far: bool) -> list[C
 
 
 def _top(systems: Systems, measure: str, *, so_far: bool) -> float:
-    """As high as the lines and bands of all systems go."""
+    """The highest value of the lines and bands of all systems."""
     curves = [c for d in systems for c in d.curves if (c.measure, c.so_far) == (measure, so_far)]
     return max((v for c in curves for v in (*c.values, *c.upper) if v is not None), default=0) or 1
 

@@ -108,7 +108,7 @@ def read_online(
 
 
 def _equal_runs(online: Online) -> list[str]:
-    """What to do where all runs are one and the same: a sentence, or nothing."""
+    """Advice where all runs are equal: a sentence, or nothing."""
     of = online.batches["seed"].gather(online.items["unit"])
     said = online.items.select("id", "answer", pl.col("^(decision|score)_.*$"))
     runs = said.with_columns(seed=of).partition_by("seed", include_key=False, maintain_order=True)
@@ -197,7 +197,7 @@ def _keyed(
 
 
 def _stretches(columns: Sequence[Array]) -> tuple[npt.NDArray[np.int64], Array]:
-    """Where each stretch of equal rows starts, and the number of its stretch for each row."""
+    """The first row of each stretch of equal rows, and the number of the stretch of each row."""
     rows = len(columns[0])
     changes = np.zeros(rows, bool)
     changes[:1] = True
@@ -221,7 +221,7 @@ def _placed(items: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
 
 
 def _rows(items: pl.DataFrame, frame: pl.DataFrame) -> pl.DataFrame:
-    """Where each item stands that anybody asked about, and in which batch.
+    """The row and the batch of each item that anybody asked about.
 
     Few items are asked about: a join with these is five times faster than one with all.
     """
@@ -233,7 +233,7 @@ def _rows(items: pl.DataFrame, frame: pl.DataFrame) -> pl.DataFrame:
 def _answers(
     items: pl.DataFrame, rows: pl.DataFrame, frame: pl.DataFrame, naming: Naming
 ) -> pl.Series:
-    """What was answered about each item in its own batch; null where nothing was."""
+    """The answers about each item in its own batch; null without one."""
     told = frame.filter((pl.col("event") == "answer") & pl.col("label").is_not_null())
     told = told.select("seed", "stream", "id", "batch", "label")
     on_time = told.join(rows, on=["seed", "stream", "id"], maintain_order="left").filter(
@@ -294,7 +294,7 @@ def _batches(places: pl.DataFrame, frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _before(frame: pl.DataFrame) -> pl.DataFrame:
-    """What was done before the streams, by run, stream and set."""
+    """The annotations made before the streams, by run, stream and set."""
     told = frame.filter(pl.col("batch").is_null())
     answer = pl.col("event") == "answer"
     measured = answer & pl.col("active_seconds").is_not_null()

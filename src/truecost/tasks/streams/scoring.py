@@ -163,7 +163,7 @@ def choices(name: str, phase: str, count: Counted) -> list[str]:
 
 
 def _decisions(count: Counted) -> list[str]:
-    """How scores become decisions, and what a batch without targets is."""
+    """The way in which scores become decisions, and the treatment of a batch without targets."""
     if count.online.kind != "detection":
         return []
     if count.how.decision == "own":
@@ -173,7 +173,7 @@ def _decisions(count: Counted) -> list[str]:
 
 
 def _losses(count: Counted, base: str) -> list[str]:
-    """What a miss, a wrong class or an error of a number costs."""
+    """The cost of a miss, a wrong class or an error of a number."""
     how, kind = count.how, count.online.kind
     if kind == "numbers":
         return [f"tolerance:{_exact(how.tolerance or 0.0)}"]
@@ -187,7 +187,7 @@ def _losses(count: Counted, base: str) -> list[str]:
 
 
 def _annotations(count: Counted, phase: str) -> list[str]:
-    """Which annotations count, and when."""
+    """The annotations that count, and their times."""
     how = count.how
     said = [f"annotations:{'+'.join(n for n in SETS if n in how.annotations) or 'none'}"]
     if phase != "post":
@@ -304,7 +304,7 @@ class Rows:
         )
 
     def _context(self, phase: str) -> Context:
-        """What the rows say besides their values."""
+        """The facts that rows show besides their values."""
         count, online = self.count, self.count.online
         label = count.label[count.scored(phase)]
         counts: dict[str, float] = {
@@ -339,7 +339,7 @@ def _bound(measure: Measure, how: Effort) -> Measure:
 
 
 def _reason(row: Estimate, count: Counted) -> str | None:
-    """Why a row has no value: of a price, what is lacking."""
+    """The reason why a row has no value; for a price, the missing amount."""
     if row.measure not in SECONDS:
         return row.reason
     if row.measure == "imlm_money" and not count.application.prices.person:

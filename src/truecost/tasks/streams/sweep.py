@@ -46,7 +46,7 @@ class Swept:
 
 
 def asked(row: "Described") -> float | None:
-    """How many questions a batch, as a row or a description says; None where it does not."""
+    """The number of questions per batch of a row or a description; None without it."""
     try:
         number = float(row.dims["budget"])
     except (KeyError, ValueError):
@@ -161,7 +161,7 @@ def _prices_questions(measure: str, rows: Sequence[Estimate]) -> bool:
 
 
 def _valued(rows: Sequence[Estimate]) -> list[str]:
-    """What can be an objective: the measures that have a value for some budget."""
+    """The possible objectives: the measures that have a value for some budget."""
     names = dict.fromkeys(row.dims.get("application", "") for row in rows)
     return [
         measure
@@ -198,7 +198,7 @@ def _chosen(rows: Sequence[Estimate], measure: str, application: str) -> list[Es
 def _measure_advice(
     rows: Sequence[Estimate], application: str, objective: str
 ) -> Iterator[SweepAdvice]:
-    """By one measure: each strategy by itself, then all of them."""
+    """Advice by one measure: on each strategy by itself, then on all of them."""
     about = application, objective
     asking = [row for row in rows if asked(row) is not None]
     passive = next((_point(row) for row in rows if asked(row) is None), None)
@@ -279,7 +279,7 @@ def _point(row: Estimate, share: float | None = None) -> SweepPoint:
 
 
 def _difference(row: Estimate, best: Estimate) -> SweepDifference:
-    """What a row costs more than the best."""
+    """The additional cost of a row compared with the best."""
     found, strategy, budget = compare(row, best), row.dims["strategy"], asked(row) or 0.0
     figures = {name: getattr(found.difference, name) for name in FIGURES}
     return SweepDifference(strategy=strategy, budget=budget, verdict=found.verdict, **figures)
@@ -320,7 +320,7 @@ def shares_understate(advice: SweepAdvice) -> bool:
 
 
 def budget_hint(edge: str, best: SweepPoint) -> str:
-    """Where a better budget than the lowest or highest one may lie: `: try more`."""
+    """A hint that a better budget may be outside the tried ones: `: try more`."""
     if edge == "lowest" and not best.budget:
         return ""
     return f": try {'fewer' if edge == 'lowest' else 'more'}"

@@ -169,7 +169,7 @@ def main_rows(story: Story, part: Part) -> list[Row]:
 
 
 def system_groups(story: Story) -> list[Group]:
-    """Of a sweep a line for the best budget of each strategy; nothing where there is none."""
+    """A line for the best budget of each strategy of a sweep; nothing without one."""
     title = f"The best budget of each strategy by {story.main}"
     return [
         Group(
@@ -269,7 +269,9 @@ def _outcome(verdicts: list[str]) -> tuple[str, str]:
 
 
 def _cost_free_best(own: SweepAdvice, row: Row | None) -> Line:
-    """Where a measure is best that leaves out the cost of questions; no verdict on a budget."""
+    """The best budget by a measure without the cost of questions; this is no verdict on a
+    budget.
+    """
     best = own.best
     where = "highest" if row is not None and row.direction == "higher" else "lowest"
     text = f"leaves out the cost of questions; with {isolated(best.strategy)} it is {where} at "
@@ -286,7 +288,7 @@ def _row_of(story: Story, advice: SweepAdvice) -> Row | None:
 
 
 def _share(advice: SweepAdvice) -> str:
-    """How often it is the best of all that were tried, and which others are."""
+    """A sentence: how often the budget is the best of all tried ones, and which others may be."""
     if advice.best.best is None:
         return ""
     several = len({p.strategy for p in advice.points}) > 1
@@ -305,12 +307,12 @@ def _share(advice: SweepAdvice) -> str:
 
 
 def _edge_sentence(edge: str, best: SweepPoint) -> str:
-    """That a better budget may lie beyond those that were tried."""
+    """A sentence that a better budget may be outside the tried ones."""
     return f"It is the {edge} budget that was tried{budget_hint(edge, best)}." if edge else ""
 
 
 def _passive(advice: SweepAdvice, row: Row | None) -> str:
-    """What the passive baseline has, by the measure of a row."""
+    """The value of the passive baseline, by the measure of a row."""
     if advice.passive is None or advice.passive.value is None:
         return ""
     found = advice.passive

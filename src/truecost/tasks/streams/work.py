@@ -133,7 +133,7 @@ def read(
 
 
 def _took(paths: Sequence[str]) -> Mapping[str, float]:
-    """What the runs took by records of it."""
+    """The resources of the runs, from their records."""
     return phase_of(paths, "stream").hours if paths else {}
 
 
@@ -156,8 +156,8 @@ def _labels(labels: str | Path | pl.DataFrame) -> Labels:
 
 
 def stream_options(table: StreamTable, data: DataTable) -> StreamScoring:
-    """How logs are scored, as `[streams]` says, and the type of the data whether scores are
-    probabilities.
+    """The choices of `[streams]` for scoring logs, with the type of the data, which determines
+    whether scores are probabilities.
     """
     given = {k: v for k, v in table.given().items() if k not in ("q", "before")}
     if table.decision == "bayes" and data.type not in ("llr", "posterior"):
@@ -263,7 +263,7 @@ def checks(source: Source, reader: Reader, _study: Study, _wanted: str | None) -
 def _held_against(
     logs: Sequence[EventLog], labels: Labels | None, source: Source
 ) -> Iterator[Check]:
-    """What the logs are with the labels; without any, that nothing can be scored yet."""
+    """Checks of the logs against the labels; without labels, a note that nothing is scored yet."""
     predicted = (log.frame.filter(pl.col("event") == "predict") for log in logs)
     if labels is None and any(frame["label"].null_count() for frame in predicted):
         yield Check(
@@ -297,7 +297,7 @@ def application(table: ApplicationTable) -> ApplicationTable:
 
 
 def ranked(rows: Sequence[Estimate]) -> list[Estimate]:
-    """Of rows of a measure those after adaptation, where there are some."""
+    """The rows of a measure after adaptation, where there are any."""
     after = [row for row in rows if row.dims.get("phase") == "post"]
     return after or [*rows]
 

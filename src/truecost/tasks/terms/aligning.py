@@ -151,7 +151,7 @@ class Places:
         return table[documents[detections.document], channels[detections.channel]]
 
     def bounds(self) -> tuple[Ints, Ints]:
-        """Where the audio of each channel begins and ends, in ticks."""
+        """Start and end of the audio of each channel, in ticks."""
         group, number = self.stretches.group, self.channels.height
         first, last = np.full(number, -times.EARLIEST), np.full(number, times.EARLIEST)
         np.minimum.at(first, group, self.stretches.starts)
@@ -244,7 +244,7 @@ def _query_rows(detections: DetectionList, reference: Reference) -> Codes:
 
 
 def _in_place_of(unknown: str, asked: Codes, reference: Reference) -> str:
-    """What the reference has in place of a query that it does not know, and what to do."""
+    """A text with names near an unknown query, unlisted queries of the reference, and advice."""
     queries = reference.queries["query"]
     absent = queries.filter(~pl.Series(np.isin(np.arange(len(queries)), asked)))
     others = f"; it has {first_five(absent)}, not listed here" if len(absent) else ""
@@ -260,7 +260,7 @@ def _in_place_of(unknown: str, asked: Codes, reference: Reference) -> str:
 def _left_out(
     detections: DetectionList, places: Places, group: Ints, held: Ints
 ) -> tuple[str, ...]:
-    """What is said of detections that do not count."""
+    """A note on detections that do not count."""
     notes = []
     strange, outside = np.flatnonzero(group < 0), np.flatnonzero((group >= 0) & (held < 0))
     if len(strange):
@@ -293,7 +293,7 @@ def _share(number: int, detections: DetectionList, verb: str) -> str:
 
 
 def _unanswered(detections: DetectionList, reference: Reference, answered: Mask) -> tuple[str, ...]:
-    """What is said of queries that occur and that the list does not have."""
+    """A note on queries that occur but are missing in the list."""
     if not len(detections):
         return ("nothing was submitted: all targets are missed",)
     if not (reference.targets_by_query[~answered] > 0).any():
@@ -372,5 +372,5 @@ def _best(trial: Ints, score: Floats, start: Floats) -> Ints:
 
 
 def _firsts(trial: Ints) -> Ints:
-    """Where each trial begins among sorted ones."""
+    """Index of the first of the sorted entries of each trial."""
     return np.flatnonzero(np.diff(trial, prepend=-1))

@@ -67,7 +67,7 @@ class Counted:
 
     @cached_property
     def counts(self) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
-        """Which queries of the whole list count."""
+        """Whether each query of the whole list counts."""
         targets = self.whole.reference.targets_by_query
         return np.ones(len(targets), bool) if self.how.every else targets > 0
 
@@ -90,7 +90,7 @@ class Counted:
 
     @property
     def averaging(self) -> Averaging:
-        """How queries are joined."""
+        """The averaging of queries."""
         compat = self.whole.reference.compat
         return Averaging(
             *(self.how.every, self.how.pooled),

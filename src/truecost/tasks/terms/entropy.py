@@ -120,8 +120,8 @@ def prior_entropy(prior: float) -> float:
 
 
 def _shares(totals: Totals, variant: str, how: Averaging) -> tuple[Shares, Floats, Floats]:
-    """What one trial of each query weighs in the means of a variant; targets and nontargets that
-    were not submitted, by query.
+    """Weight of a trial of each query in the means of a variant; numbers of targets and nontargets
+    that were not submitted, by query.
     """
     pooled = not variant.startswith("by_query")
     shares = Shares.from_totals(totals, replace(how, pooled=pooled, one_query=False), both=True)
@@ -212,7 +212,7 @@ class Fit:
 
     @property
     def logit(self) -> float:
-        """Of the effective prior, in nats."""
+        """Log odds of the effective prior, in nats."""
         return float(np.log(self.prior) - np.log1p(-self.prior))
 
     @property

@@ -345,7 +345,7 @@ class ScorerDifference:
 
 
 def on_quirks(part: "Part") -> "list[Problem]":
-    """That the quirks of NIST's scorer are off, and by how much ATWV would differ."""
+    """A note that the quirks of NIST's scorer are off, with the effect on ATWV."""
     from truecost.study.outcome import Problem
 
     found = []

@@ -143,7 +143,9 @@ def _folded(terms: Sequence[Sequence[str]], fold: bool) -> list[list[str]]:
 
 
 def _codes(words: pl.DataFrame, tree: Tree, fold: bool, fold_later: bool) -> tuple[Codes, Codes]:
-    """What each word is in the tree, as the first and as a later word of a term; -1 for neither."""
+    """The code of each word in the tree, as the first and as a later word of a term; -1 for
+    neither.
+    """
     distinct = words["word"].unique()
     texts = distinct.cast(pl.String).to_list()
     places = {

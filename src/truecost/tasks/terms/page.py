@@ -248,7 +248,9 @@ def resources(story: Story) -> Section:
 
 
 def _load_line(name: str, load: Load) -> Line:
-    """What a search took for how much audio, why figures are not known, and on which machines."""
+    """The resources of a search and the amount of audio, reasons for unknown figures, and
+    machines.
+    """
     speed = f"isf {figure(load.isf)}, ssf {figure(load.ssf)} (1/hour), pl {figure(load.pl)}"
     queries = "" if load.query_s is None else f"{clock(load.query_s)} of queries"
     more = dict.fromkeys(r.removeprefix("undefined: ") for r in load.reasons.values())

@@ -29,7 +29,7 @@ ROUNDING = 1e-12  # of a rate: far below what one trial among millions moves
 
 @dataclass(frozen=True)
 class Averaging:
-    """How queries are joined, and which thresholds there are.
+    """The averaging of queries, and the thresholds.
 
     With `every` false alarms of queries without targets enter the mean of Pfa too (and these
     queries the cross entropy); when pooled, errors are added up before dividing, and with
@@ -203,7 +203,7 @@ def _targets(totals: Totals) -> Floats:
 
 
 def _each(totals: Totals) -> tuple[Mask, Floats]:
-    """Which queries have targets, and 1 over their number."""
+    """Whether each query has targets, and 1 over their number."""
     targets = _targets(totals)
     there = targets > 0
     return there, np.where(there, 1 / np.where(there, targets, 1.0), 0.0)

@@ -118,7 +118,7 @@ def _occurrences_lie(number: int) -> str:
 
 
 def _missing_words(sought: Sought, here: pl.DataFrame, said: Speech) -> str:
-    """Why no word belongs to a query."""
+    """The reason why no word belongs to a query."""
     read = f"{counted(said.words.height, 'word')} were read"
     heard = said.words["document"].cast(pl.String).unique(maintain_order=True)
     if not heard.is_in(here["document"].implode()).any():
@@ -135,7 +135,7 @@ def _missing_words(sought: Sought, here: pl.DataFrame, said: Speech) -> str:
 
 
 def _elsewhere(rows: pl.DataFrame, excerpts: pl.DataFrame, here: pl.DataFrame) -> str:
-    """Where all occurrences lie, and where the audio is."""
+    """A message: all occurrences are outside the audio, with the places of both."""
     known = rows.join(here, on=times.CHANNEL, how="semi")
     if not known.height:
         return (
@@ -211,7 +211,7 @@ def _sought(
     excerpts: pl.DataFrame,
     options: ReferenceOptions,
 ) -> Sought:
-    """Where queries occur: in speech, or in a list."""
+    """The occurrences of queries: in the words of speech, or in a list."""
     if occurrences is not None and speech is None:
         return sought_in_list(queries, occurrences, excerpts)
     if speech is None or occurrences is not None:
@@ -297,7 +297,7 @@ def _in_seconds(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _choices(options: ReferenceOptions) -> tuple[str, ...]:
-    """What of the signature does not depend on where queries occur."""
+    """The parts of the signature that do not depend on occurrences."""
     choices = [f"trial:{options.trial}"]
     if options.trial == "occurrence":
         choices.append(f"trials-per-second:{options.trials_per_second:g}")

@@ -107,7 +107,7 @@ class Remarks:
         )
 
     def why_undefined(self, measure: Measure) -> str:
-        """Why a measure has no value here."""
+        """The reason why a measure has no value."""
         reference = self.search.reference
         if not reference.targets.height:
             return f"no query has a target ({reference.trial})"
@@ -263,7 +263,7 @@ def _require_application(application: Application, measures: Sequence[Measure]) 
 
 
 def _context(count: Counted, dims: Mapping[str, str]) -> Context:
-    """What the rows of a search say besides their values."""
+    """The facts that the rows of a search show besides their values."""
     search, how = count.search, count.how
     reference, listed = search.reference, count.whole.reference
     counts: dict[str, float] = {

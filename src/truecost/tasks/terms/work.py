@@ -56,7 +56,7 @@ def reference_options(table: TermsTable) -> ReferenceOptions:
 
 
 def search_options(table: TermsTable) -> SearchOptions:
-    """How detections are aligned, as `[terms]` says."""
+    """The choices of `[terms]` for aligning detections."""
     given = {} if table.tolerance is None else {"tolerance": table.tolerance}
     return SearchOptions(**given, compat=frozenset(table.compat))
 
@@ -130,8 +130,8 @@ def read_search(source: Source, reader: Reader, study: Study) -> Search:
 def _beside(
     detections: DetectionList, data: DataTable, reader: Reader, study: Study
 ) -> ScorerDifference | None:
-    """The same search as the reference scorer aligns it, where its presets are asked for and its
-    quirks are not.
+    """The difference to the alignment of the reference scorer, where its presets are used without
+    its quirks; otherwise None.
     """
     table = study.table(TermsTable)
     if table.compat or not from_nist(study):
@@ -151,7 +151,7 @@ def _phases(table: SystemTable) -> dict[str, Resources]:
 
 
 def _taken(phases: Mapping[str, Resources]) -> dict[str, Any]:
-    """What a search took in all, and the phases that have no record."""
+    """The total resources of a search, and the phases without a record."""
     hours = [record.hours for record in phases.values()]
     keys = [key for key in ONCE if hours and all(key in of for of in hours)]
     took = {key: sum(of[key] for of in hours) for key in keys if key != "waiting"}
@@ -196,7 +196,7 @@ def _certain(row: Estimate) -> Estimate:
 
 
 def _load(search: Search, study: Study) -> Iterator[Load]:
-    """What a search took, where there are records of it."""
+    """The resources of a search, where there are records of them."""
     if phases := _phases(study.systems[search.name]):
         query_s = study.table(TermsTable).query_seconds
         yield load_of(
@@ -301,7 +301,7 @@ def _check_search(name: str, system: SystemTable, study: Study) -> None:
 
 
 def _check_reference(data: DataTable, collection: str) -> None:
-    """What is scored, what the queries are and where they occur."""
+    """Refuse data without audio, queries or occurrences, or with two sources of occurrences."""
     where = f" for {collection}" if collection else ""
     if data.type not in (None, "llr", "score"):
         raise UsageError(f"type {data.type} does not fit terms: it takes llr or score")
@@ -324,7 +324,7 @@ def _check_reference(data: DataTable, collection: str) -> None:
 
 
 def choices(study: Study, data: DataTable, _: Reader | None) -> TermsScoring:
-    """How searches are scored, as `[terms]` says."""
+    """The choices of `[terms]` for scoring searches."""
     asked = study.table(TermsTable)
     return TermsScoring(
         llr=data.type == "llr",

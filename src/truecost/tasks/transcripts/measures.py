@@ -127,7 +127,7 @@ MEASURES = (
     ),
     _of(
         *(bounded_wer, WORDS, "Bounded word error rate"),
-        *("errors over the most there can be", _over("longest")),
+        *("errors over the largest possible number", _over("longest")),
     ),
     _of(
         *(unit_accuracy, WORDS, "Unit accuracy", PAPER),

@@ -27,7 +27,7 @@ def count_files(files: Files) -> Items:
 
 
 def _other_references(files: Files) -> tuple[str, ...]:
-    """What to say of a manifest whose own references are not those that it is held against."""
+    """A note on a manifest whose own references differ from those that it is compared with."""
     there, output = files.references[0], files.output
     if THEIRS not in output.columns or not {"id", "text"} <= {*there.columns}:
         return ()

@@ -51,7 +51,7 @@ def _by_order(totals: Totals, part: str, name: str, order: int) -> Floats:
 
 
 def _brevity_penalty(hypothesis: Array, reference: Array) -> Floats:
-    """What an output that is shorter than its reference is multiplied by; 0 when it is empty."""
+    """Factor for an output that is shorter than its reference; 0 when it is empty."""
     ratio = np.maximum(share_or_zero(reference, hypothesis), 1.0)
     return np.where((hypothesis > 0) | (reference == 0), np.exp(1 - ratio), 0.0)
 

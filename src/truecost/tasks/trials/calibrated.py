@@ -262,7 +262,7 @@ def _refuse_in_parts(
 
 
 def _fitted_by(scoring: Scoring, fitting: CalibrationTable) -> dict[str, Any]:
-    """What enters a fit: of the scoring, and the options of the method."""
+    """The settings of a fit: those of the scoring, and the options of the method."""
     given = fitting.given()
     return fitted_by(scoring) | {key: given[key] for key in OF_METHODS if key in given}
 
@@ -282,7 +282,7 @@ def _part(found: Calibrated, raw: Trials, scoring: Scoring) -> Part:
 
 
 def _faults(systems: Sequence[Trials]) -> list[Problem]:
-    """What the data of training trials suffer from."""
+    """Faults of the training trials."""
     return [Problem(kind="data", message=f"{t.name}: {p}") for t in systems for p in t.problems]
 
 

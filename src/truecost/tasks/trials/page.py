@@ -186,8 +186,8 @@ def chosen(story: Story) -> Section | None:
 
 
 TESTED = (
-    "On dev, where it was chosen, a threshold looks better than it is; the intervals allow for "
-    "that. Expect in use the values on test."
+    "A threshold looks better on the data where it was chosen (dev) than it is; the intervals "
+    "allow for that. The values on test are those to expect in use."
 )
 
 
@@ -264,7 +264,7 @@ def _pair_of(found: Claim | SingleRuns) -> tuple[str, ...]:
 
 
 def _decided(found: SingleRuns) -> str:
-    """How pairs of single runs decide."""
+    """The verdicts of pairs of single runs."""
     sides = {"better": found.better, "worse": found.worse, "inconclusive": found.inconclusive}
     shares = (f"{percent(round(n / found.pairs, 4))} {side}" for side, n in sides.items())
     return f"Of {found.pairs} pairs of one run of each: {', '.join(shares)}."

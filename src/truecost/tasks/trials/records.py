@@ -175,20 +175,29 @@ class Trials(Rows):
 
         Parameters
         ----------
-        scores : array_like, shape (N,) or (N, K) Score of each trial, higher for targets; for
-        several classes a column for each class. labels : array_like, shape (N,) or (N, A) Labels.
-        Detection: 1 or "target", 0 or "nontarget". Several classes: class names, or indices of
-        score columns. Numbers: true numbers. With `annotators`: a column for each annotator (None,
-        "" or NaN without an answer), or texts with labels separated by `|`. kind : {"llr",
-        "posterior", "log-posterior", "log-score", "score", "decision", "number"} Type of the scores
-        (see `Options`). name : str Name of the system. unit, unit2 : array_like, shape (N,),
-        optional Unit of each trial, and a second unit that is crossed with the first. stratum, ids,
-        weight : array_like, shape (N,), optional Stratum of the unit (or stream, for moving
-        blocks); id and weight of each trial. target : str, optional Label of the class to detect;
-        necessary if the labels do not determine it. annotators : {"votes", "any"}, optional Right
-        labels if there are several annotators (see `Options`). accept : float, optional Smallest
-        share of the annotators that makes a label right. **columns : array_like, shape (N,) Further
-        columns, for subsets.
+        scores : array_like, shape (N,) or (N, K)
+            Score of each trial, higher for targets; for K classes a column for each class.
+        labels : array_like, shape (N,) or (N, A)
+            Labels. Detection: 1 or "target", 0 or "nontarget". Several classes: class names, or
+            indices of score columns. Numbers: true numbers. With `annotators`: a column for each of
+            the A annotators (None, "" or NaN without an answer), or texts with labels separated by
+            `|`.
+        kind : {"llr", "posterior", "log-posterior", "log-score", "score", "decision", "number"}
+            Type of the scores (see `Options`).
+        name : str
+            Name of the system.
+        unit, unit2 : array_like, shape (N,), optional
+            Unit of each trial, and a second unit that is crossed with the first.
+        stratum, ids, weight : array_like, shape (N,), optional
+            Stratum of the unit (or stream, for moving blocks); id and weight of each trial.
+        target : str, optional
+            Label of the class to detect; necessary if the labels do not determine it.
+        annotators : {"votes", "any"}, optional
+            Right labels if there are several annotators (see `Options`).
+        accept : float, optional
+            Smallest share of the annotators that makes a label right.
+        **columns : array_like, shape (N,)
+            Further columns, for subsets.
 
         Raises
         ------
@@ -281,8 +290,8 @@ class Trials(Rows):
         return found if rows.dtype != bool else found._as_part_of(self, rows)
 
     def _as_part_of(self, whole: "Trials", mask: Mask) -> "Trials":
-        """The same trials, which know what was counted of them when they were taken before, and
-        what can be selected of the whole; what is read in parts is too large to keep.
+        """The subset, with the counts from when it was taken before, and a reference to the whole;
+        counts of data that are read in parts are too large to keep.
         """
         WHOLES[self] = ref(whole)
         if not whole.ascending:
@@ -316,8 +325,11 @@ class Trials(Rows):
 
         Raises
         ------
-        UsageError If the expression is neither a column nor a condition, or the column has too many
-        values. InputError If a condition is true for no trial.
+        UsageError
+            If the expression is neither a column nor a condition, or the column has too many
+            values.
+        InputError
+            If a condition is true for no trial.
         """
         return [(name, self.take(mask)) for name, mask in self.masks(expression)]
 

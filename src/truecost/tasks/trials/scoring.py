@@ -223,10 +223,7 @@ def context_of(
 
 
 def _costly(trials: Trials, scoring: Scoring, table: Floats) -> dict[str, float]:
-    """How many errors there are of the kind that makes up most of the cost.
-
-    A cost that is mostly that of three false alarms rests on three events, however many misses.
-    """
+    """Number of errors of the kind that makes up most of the cost."""
     if not scoring.application.plain_detection or not table.sum(axis=1).all():
         return {}
     miss, fa = counting.risks(trials, scoring)
@@ -338,7 +335,7 @@ def batches(trials: Trials, scoring: Scoring, dims: Dims, whole: Scoring | None)
 def _with_labels(
     trials: Trials, scoring: Scoring, evidence: Evidence, asked: Sequence[Measure]
 ) -> Callable[[list[Estimate]], list[Estimate]] | None:
-    """What says how many human labels more are worth having, where a machine judged the rest."""
+    """A function that adds remarks on further human labels, where a machine labelled the others."""
     if trials.machine is None:
         return None
     from truecost.tasks.trials.machine import with_labels

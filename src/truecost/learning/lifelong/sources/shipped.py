@@ -112,7 +112,7 @@ def _phases(settings: DigitSettings) -> list[tuple[str, ...]]:
 
 
 def _digits_signature(settings: DigitSettings, step: float, seed: int) -> str:
-    """How the course was made, in a few words."""
+    """The signature of the course, in words."""
     named = [f"degrees:{step:g}"] if step else [f"phases:{settings.phases or 5}"]
     sizes = (f"{name}:{getattr(settings, name)}" for name in ("items", "test_items", "initial"))
     return "|".join(
@@ -278,7 +278,7 @@ def _times(table: Table, name: str) -> Floats:
 
 
 def _features(table: Table, settings: TableSettings, used: set[str | None]) -> Array:
-    """What the learner sees of each item."""
+    """The input of the learner for each item."""
     if settings.text is not None:
         return np.array(filled(table, settings.text, "text"), dtype=object)
     hint = '; where the learner reads a text, name its column: text = "NAME"'
@@ -321,7 +321,7 @@ def make_recordings(settings: RecordingSettings, seed: int) -> Course:
 
 
 def _texts(path: str, ids: Sequence[str]) -> Texts:
-    """Who speaks in each recording, by one file."""
+    """The speaker turns of each recording, from one file."""
     table = read(path, task="diarization")
     segments = table if table.format in FIXED else segments_of(table)
     columns = [segments.texts("recording", "recording"), segments.texts("speaker", "speaker")]

@@ -79,7 +79,7 @@ def _errors(name: str, curves: Sequence[Curve], x: Axis, y: Axis, *, title: str)
 
 
 def _most(curves: Sequence[Curve], side: int) -> float:
-    """Where a DET axis ends: so that curves, bands and operating points are seen."""
+    """The end of a DET axis, so that curves, bands and operating points are visible."""
     found = [p[side] for c in curves for p in (c.actual, c.minimum) if p is not None]
     for c in curves:
         found += c.rates[c.middle > 0].tolist() if side == 0 else []
@@ -99,7 +99,7 @@ def _steps(system: str, x: Any, y: Any) -> Mark:
 
 
 def _points(curves: Sequence[AnyCurve]) -> Iterator[tuple[AnyCurve, Kind, str, Place]]:
-    """What each system has in use, a dot, and what costs it least."""
+    """The operating point of each system, a dot, and the one of least cost."""
     for c in curves:
         for (kind, name), at in zip(POINTS.items(), (c.actual, c.minimum), strict=True):
             if at is not None and not np.isnan(at).any():
@@ -297,14 +297,16 @@ def _calibration(
     x = c.said if llr else expit(c.said)
     y = np.where(np.isinf(c.seen), np.nan, c.seen) if llr else expit(c.seen)
     marks = [Mark(kind="line", x=x, y=y, series=c.system)]
-    x = np.clip(c.drawn(c.bin_said), *ends)
+    at_scale, words = [c.drawn(v) for v in (c.bin_said, c.bin_seen)], "" if llr else "%"
+    x = np.clip(at_scale[0], *ends)
     drawn = (np.clip(c.drawn(v), *height) for v in (c.bin_seen, c.bin_lower, c.bin_upper))
-    for at, seen, low, high, predicted, share in zip(
-        x, *drawn, c.bin_said, c.bin_seen, strict=True
+    for at, seen, low, high, share, predicted, empirical in zip(
+        x, *drawn, c.bin_seen, *at_scale, strict=True
     ):
         if intervals and np.isfinite([low, high]).all():
             marks.append(Mark(kind="interval", x=at, lo=low, hi=high, series=c.system))
-        said = f"{c.system}: predicted {figure(predicted, '%')}, {figure(share, '%')} seen"
+        said = f"{c.system}: predicted {figure(predicted, words)}, "
+        said += f"empirical {figure(empirical, words)}"
         kind: Kind = "hollow" if share <= 0 or share >= 1 else "dot"
         marks.append(Mark(kind=kind, x=at, y=seen, series=c.system, label=said))
     return marks

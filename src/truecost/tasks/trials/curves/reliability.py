@@ -182,7 +182,7 @@ def reliabilities(
 
 
 def _of_llrs(trials: Trials, scoring: Scoring) -> Reliability | None:
-    """That of likelihood ratios, which no application changes: computed once for all of them."""
+    """The reliability of likelihood ratios, which no application changes: computed once for all."""
     key = "reliability", repr((scoring.plan, scoring.level)), *counting.ranking_key(trials, scoring)
     if key not in trials.made:
         trials.made[key] = _detection(trials, scoring, posteriors=False)
@@ -248,18 +248,18 @@ def _top(trials: Trials, scoring: Scoring) -> Reliability | None:
 
 @dataclass(frozen=True, eq=False)
 class Predictions:
-    """The predictions of trials that are ranked by it.
+    """The predictions behind a ranking of trials.
 
     Log odds are the scores and a shift, so that no column of all trials is ever made.
 
     Attributes
     ----------
     sweep : Sweep
-        With weights of one.
+        Sweep of the ranking, with weights of 1.
     shift : float
-        From scores to the log odds said.
+        Difference between predicted log odds and scores.
     priors : tuple of float
-        Share of the mass that trials of code 0 and of code 1 have.
+        Share of the mass of the trials of code 0, and of code 1.
     """
 
     sweep: Sweep

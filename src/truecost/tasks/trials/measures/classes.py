@@ -70,7 +70,7 @@ def accepted_error(totals: Totals, _: Application) -> Result:
 
 
 def _per_trial(totals: Totals, what: str, most: float, naive: float = 1.0) -> list[Rate]:
-    """What is paid over the most that a trial can cost, as a rate of trials."""
+    """The cost over the largest possible cost of a trial, as a rate of trials."""
     trials = np.ones(totals.sums("accepted", "n").shape[-1])
     return [Rate("accepted", trials / most, trials, weight=most / naive, statistics=(what, "n"))]
 

@@ -127,12 +127,12 @@ def erring(totals: Totals, application: Application) -> list[Rate]:
 
 
 def not_erring(totals: Totals, application: Application) -> list[Rate]:
-    """Of 1 - total error: the same rates, taken away."""
+    """The rates of 1 - total error: those of the total error, with negative weights."""
     return rates_of_costs(totals, _wrong(totals), stated_priors(totals, application), -1.0)
 
 
 def erring_normalised(totals: Totals, application: Application) -> list[Rate]:
-    """Those rates over the naive total error."""
+    """The rates of the total error over the naive total error."""
     return _over_naive(totals, application, _wrong(totals))
 
 
@@ -151,7 +151,7 @@ def abstaining(totals: Totals, application: Application) -> list[Rate]:
 
 
 def _class_rate(code: int, decision: int, weight: float = 1.0, what: str = "") -> Rate:
-    """How often one class (0 nontarget, 1 target) is decided so."""
+    """The rate at which one class (0 nontarget, 1 target) gets a decision."""
     errors, trials = np.zeros((2, 2)), np.zeros((2, 2))
     errors[code, decision], trials[code] = 1.0, 1.0
     named, of = _NAMES["target" if code else "nontarget"]
@@ -170,7 +170,7 @@ def of_accepted(wanted: int) -> Rule:
 
 
 def _accepting(wanted: int, totals: Totals, application: Application) -> list[Rate]:
-    """That share as a rate of accepted trials; with stated priors the odds Pfa / recall."""
+    """The share of accepted trials as a rate; with stated priors the odds Pfa / recall."""
     priors = stated_priors(totals, application)
     if priors is None:
         errors, accepted = np.zeros((2, 2)), np.zeros((2, 2))

@@ -253,7 +253,9 @@ def spending(totals: Totals, application: Application) -> Spent:
 
 
 def _numbered(key: str, errors: Any, trials: Any, what: str, of: str) -> Callable[..., list[Rate]]:
-    """What the errors of one class cost, as a rate that weighs price times trials."""
+    """A function that returns the cost of the errors of one class, as a rate with the weight price
+    times trials.
+    """
 
     def rates(totals: Totals, application: Application) -> list[Rate]:
         number = float((totals.sums("decisions", "n")[0].ravel() * trials).sum())
