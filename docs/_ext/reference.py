@@ -23,6 +23,12 @@ from truecost.report.citations import authors
 from truecost.tasks.measures import registry
 
 HIDDEN = {"__version__"}
+INTERNAL = {  # members that only other modules of the package use
+    "Evidence": "cells, prepare",
+    "Tally": "stood",
+    "Ranking": "by_unit, counting_pays, cut, edges, has_wins, histogram, histogram_of, knots, "
+    "once, wins, wins_pay",
+}
 
 
 def home_of(name: str) -> str:
@@ -62,6 +68,8 @@ def directive(place: str, value: object) -> str:
     # Bases that no page explains say nothing to a reader.
     explained = issubclass(value, Exception) or all(b in public() for b in value.__bases__)
     bases = "   :show-inheritance:\n" if explained else ""
+    left = INTERNAL.get(value.__name__)
+    bases += f"   :exclude-members: {left}\n" if left else ""
     return f".. autoclass:: {place}\n   :members:\n{bases}"
 
 

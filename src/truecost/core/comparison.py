@@ -39,12 +39,14 @@ class Paired(NamedTuple):
 
 
 def compare(system: Estimate, baseline: Estimate) -> Comparison:
-    """Compare two systems by one measure: difference and ratio, paired replicate by replicate.
+    """Comparison of two systems by one measure: difference and ratio, paired replicate by
+    replicate.
 
     Both estimates must be from the same trials and plan, so that each replicate has the same
-    weights for both. The intervals have the method of the estimates. In a replicate in which the
-    difference or the ratio is not finite, it is undefined. If the value and the replicates of the
-    baseline have both signs, the ratio is undefined: near 0 it has no limits.
+    weights for both. The intervals have the method of the estimates. The difference or ratio is
+    undefined in replicates in which it is not finite. There is no ratio if the value and the
+    replicates of the baseline are on both sides of 0, because ratios to values near 0 are
+    unlimited.
 
     Parameters
     ----------

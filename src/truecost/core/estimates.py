@@ -47,11 +47,11 @@ class Context:
     thresholds : dict of str to float
         Decision threshold for each measure, by name.
     errors : mapping of str to float
-        Number of errors of each kind (see `Measure.errors`): `misses`, `false_alarms`; "" for all
-        errors, and `costs` for errors that make up most of a cost.
+        Number of errors by kind: `misses`, `false_alarms`, `""` (all errors), and `costs` (errors
+        that make up most of a cost). See `Measure.errors`.
     part_counts, part_signatures, part_errors : mapping of str to mapping or str
-        Counts, choices and errors that concern one part of the evidence; only rows of measures that
-        read this part contain them.
+        Counts, choices and errors of single parts of the evidence, by name of the part. Only rows
+        of measures that use the part contain them.
     """
 
     dims: dict[str, str] = field(default_factory=dict)
@@ -82,13 +82,13 @@ def estimate(
 ) -> list[Estimate]:
     """Estimate each measure with its confidence interval.
 
-    The value and the naive baseline have weight 1 for all units. Replicates in which a measure is
-    undefined are counted and excluded from its interval. The methods of the interval:
+    The value and the naive baseline are computed with weight 1 for all units. Replicates in which a
+    measure is undefined are counted and excluded from its interval. The methods of the interval:
 
     - `auto`: the rule of the measure (see the page on intervals). For most measures: a t interval,
-      whose degrees of freedom are the effective number of units, extended by the effect of one more
-      unit like the worst. For error rates: the binomial interval of effective counts, so that zero
-      errors still give an upper limit above 0.
+      whose degrees of freedom are the effective number of units, extended by the effect of one
+      further unit like the worst one. For error rates: the binomial interval of effective counts,
+      so that zero errors still give an upper limit above 0.
     - `percentile`: quantiles (1 - level) / 2 and (1 + level) / 2 of the replicates (Ferrer et al.
       2024, section 4.1).
     - `bca`: percentile interval with corrections for bias and skewness (Efron 1987; DiCiccio and
@@ -113,7 +113,7 @@ def estimate(
         Method of the intervals. `bca` needs a single factor, without moving blocks.
     icc : float
         Correlation between trials of a unit that `auto` assumes if the data cannot show it; from 0
-        to below 1.
+        to 1.
     context : Context, optional
         Names and counts of the task, which the rows contain.
     jobs : int, optional

@@ -81,7 +81,7 @@ class Evidence:
 
     @property
     def cells(self) -> int:
-        """Number of sums that one replicate of all tallies needs."""
+        """Number of sums over all tallies, for one replicate."""
         tallies = [p for p in self.parts.values() if isinstance(p, Tally)]
         return sum(t.fixed.size for t in tallies)
 
@@ -99,7 +99,7 @@ class Evidence:
 
 @dataclass(frozen=True, eq=False)
 class Totals:
-    """Evidence weighted by a block of replicates: the input of a measure.
+    """Evidence with the weights of some replicates: the input of a measure.
 
     The first axis of every array is the replicate.
     """
@@ -111,9 +111,9 @@ class Totals:
     _kept: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
 
     def once(self, name: str, make: Callable[[], T]) -> T:
-        """Result of `make()`, computed once and kept under a name for all measures.
+        """Result of `make()`, computed once for all measures that use the same name.
 
-        The name must state everything on which the result depends besides these totals.
+        The name must contain everything on which the result depends, besides these totals.
         """
         if name not in self._kept:
             self._kept[name] = make()
@@ -134,7 +134,7 @@ class Totals:
         return self._sums[part][statistic]
 
     def sweep(self, part: str) -> "Sweep":
-        """Threshold sweep of a ranking, for each replicate; InputError if the part is a tally."""
+        """Threshold sweep of a ranking in each replicate; InputError if the part is a tally."""
         if part not in self._sweeps:
             from truecost.core.sweep import Sweep
 
@@ -145,10 +145,10 @@ class Totals:
         return self._sweeps[part]
 
     def weights(self, factor: str) -> npt.NDArray[np.float64]:
-        """Weights of a factor in each replicate, float64 (replicates, units).
+        """Weights of the units of a factor in each replicate, float64 (replicates, units).
 
-        For measures that weigh the units of an outer factor themselves (`Evidence.outer`). The
-        units are in the order of `Factor.labels`. InputError if no factor has this name.
+        A measure uses them to weight the units of an outer factor (`Evidence.outer`). The units are
+        in the order of `Factor.labels`. InputError if no factor has this name.
         """
         if factor not in self.block.rows:
             raise InputError(
@@ -159,5 +159,7 @@ class Totals:
 
 
 def totals(evidence: Evidence, block: Block) -> Totals:
-    """Evidence weighted by a block of replicates; its sums and sweeps are computed when used."""
+    """Evidence with the weights of some replicates; sums and sweeps are computed when they are
+    used.
+    """
     return Totals(evidence, block)

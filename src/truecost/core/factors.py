@@ -127,11 +127,12 @@ class Factor:
     labels : ndarray, shape (units,)
         Sorted labels of the units.
     strata : ndarray of int, shape (units,), optional
-        Stratum of each unit; units are drawn within their stratum. Default: one stratum.
+        Stratum of each unit. Units are drawn within their stratum. Default: one stratum.
     sizes : ndarray of int, shape (units,), optional
-        Number of equal units that each label represents. Default: 1. A row contains the counts of
-        one of these units; its weight in a replicate is the number of times that any of them is
-        drawn. One million units with a hundred different rows are drawn as fast as a hundred.
+        Number of units with equal data that each label represents. Default: 1. The counts of a
+        label are those of one such unit; the weight of the label in a replicate is the number of
+        draws of any of them. A million units with a hundred different counts are drawn as fast as a
+        hundred units.
     tied : ndarray of int, shape (labels,), optional
         Unit of each label, from 0, if several labels form one unit and have the same weight in
         every replicate. Example: the queries of one voice.
@@ -146,7 +147,7 @@ class Factor:
 
     Examples
     --------
-    Two users with something to count, and 7 of whom nothing is known but that they exist.
+    Two users with data, and 7 users without data that one label represents:
 
     >>> import numpy as np
     >>> import truecost as tc
@@ -175,7 +176,9 @@ class Factor:
 
     @property
     def count(self) -> int:
-        """Number of units: the sum of `sizes`, the number of units in `tied`, or that of labels."""
+        """Number of units: the sum of `sizes`, or the number of units in `tied`, or the number of
+        labels.
+        """
         if self.tied is not None:
             return int(self.tied.max(initial=-1)) + 1
         return len(self.labels) if self.sizes is None else int(np.sum(self.sizes))
@@ -201,10 +204,10 @@ class Factor:
     def encode(
         name: str, column: Column, strata: Column | None = None
     ) -> tuple["Factor", npt.NDArray[np.int32]]:
-        """Factor of a column, and the int32 code of the unit of each row.
+        """Factor of a column, and the code (int32) of the unit of each row.
 
-        With `strata` (the stratum of each row), each distinct pair of stratum and label is a unit,
-        named "stratum/label"; the units are sorted by both.
+        With `strata`, the stratum of each row, each distinct pair of stratum and label is a unit
+        with the label "stratum/label". Units are sorted by stratum, then by label.
 
         Examples
         --------

@@ -169,7 +169,7 @@ class Values:
 
 @dataclass(frozen=True)
 class Measure:
-    """Measure: a named function that computes values and naive baselines from totals.
+    """A measure: a named function that computes values and naive baselines from totals.
 
     Parameters
     ----------
@@ -185,7 +185,7 @@ class Measure:
     title : str
         Name of the measure for readers.
     direction : {"lower", "higher"}
-        Direction of better values.
+        Whether lower or higher values are better.
     source : str
         Source of the formula: paper and equation.
     parameter : str, optional
@@ -210,7 +210,7 @@ class Measure:
         Works to cite: keys of `truecost.report.citations.PAPERS`, or BibTeX. Default: the papers
         in `source`.
     undefined : str
-        Reason, for readers, if the measure is undefined.
+        Reason that readers see if the value is undefined.
     shown_in : {"", "percent", "currency"}
         Unit that readers see. The values of a measure in percent stay shares.
     task : str
@@ -220,14 +220,14 @@ class Measure:
         Whether the value is a sum that increases with the number of units. More units do not make
         its interval narrower.
     steady : bool
-        Whether equal values in all replicates are normal, as for planned numbers or a single
+        Whether equal values in all replicates are normal. Example: a planned number, or a single
         measurement.
     open : bool
         Whether an option determines the parameter, so that lists show the name alone.
     follows : bool
         Whether the direction is that of the measure that the parameter names.
     interval : Rule
-        Rule of the interval. Default: the rule for a positive smooth measure.
+        Rule of the interval. Default: that of a positive value which is a smooth function of sums.
     beside : bool
         Whether the measure is only reported beside other measures (`--also`); gates and
         leaderboards refuse it.

@@ -59,7 +59,7 @@ class Ranking:
     extra : ndarray of float64, shape (trials,) or (0,)
         Weight of each trial; empty if all weights are 1.
     swept : dict
-        Kept results of sweeps, by computation and by hash of the weights (`once`).
+        Results of sweeps, kept for further use.
     """
 
     scores: npt.NDArray[np.floating[Any]]
@@ -86,7 +86,8 @@ class Ranking:
         codes : array_like, shape (trials,)
             1 for a target, 0 for a nontarget.
         sides : sequence of (Factor, codes)
-            Factor, and code of the unit of each trial; one pair for each side.
+            Factor, and the code of the unit of each trial. Trials with two units, such as two
+            speakers, need two pairs.
         weights : array_like, shape (trials,), optional
             Weight of each trial. Default: 1.
 
@@ -116,15 +117,15 @@ class Ranking:
     def over(
         self, scores: npt.NDArray[np.floating[Any]], sides: UnitColumns | None = None
     ) -> "Ranking":
-        """Ranking with the same order of trials but other scores.
+        """Ranking of the same trials in the same order, with other scores.
 
-        The new scores must not decrease from trial to trial. `sides` may name other units.
+        The new scores must not decrease from trial to trial. `sides` can give other units.
         """
         slots = self.slots if sides is None else UnitIndex.join(sides)
         return Ranking(scores, slots, self.codes, self.extra)
 
     def take(self, places: npt.NDArray[np.int64], sides: UnitColumns | None = None) -> "Ranking":
-        """Ranking of some trials, at ascending positions; `sides` may name other units."""
+        """Ranking of some of the trials, at ascending positions. `sides` can give other units."""
         units = UnitIndex(self.slots.factors, self.slots.codes[places]) if sides is None else None
         extra = self.extra[places] if len(self.extra) else self.extra
         units = units or UnitIndex.join(sides or ())
@@ -183,8 +184,8 @@ class Ranking:
         return cut
 
     def positions(self, thresholds: Floats) -> npt.NDArray[np.int64]:
-        """Position of the first trial that each threshold accepts; if there is none, the number of
-        trials.
+        """Position of the first trial that each threshold accepts; the number of trials if there is
+        none.
         """
         with np.errstate(over="ignore"):
             wanted = thresholds.astype(self.scores.dtype)
@@ -194,7 +195,7 @@ class Ranking:
 
     @property
     def finite(self) -> slice:
-        """Ranking of the trials with finite scores."""
+        """Slice of the trials with finite scores."""
         low, high = np.array([-np.inf, np.inf], self.scores.dtype)
         first = np.searchsorted(self.scores, low, side="right")
         return slice(int(first), int(np.searchsorted(self.scores, high)))
@@ -271,8 +272,8 @@ class Ranking:
         return UnitIndex(self.slots.factors, slots.reshape(-1, 1)), cells, values.reshape(-1, 1)
 
     def decided(self, position: int) -> Tally:
-        """Weight of trials by class (nontarget, target) and decision (reject, accept), where trials
-        from a position on are accepted.
+        """Weight of trials by class (nontarget, target) and decision (reject, accept), if the
+        trials from a position on are accepted.
         """
         from truecost.kernels.exact import exact_sums
 

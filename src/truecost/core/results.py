@@ -47,38 +47,40 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     kind : {"value", "difference", "ratio"}
         Value of a system, difference (system minus baseline) or ratio (system over baseline).
     baseline : str or None
-        Name of the system that a difference or ratio compares with.
+        Name of the system with which a difference or ratio compares; None for a value.
     parameters : dict
         Parameters of the value: `preset`, `costs`, and `prior` or `priors` of the application (see
-        `Application.describe`); `prices`; and `variant`, the parameter of the measure.
+        `Application.describe`); `prices`; `variant`, the parameter of the measure.
     dims : dict of str to str
         Subject of the row: `system`; `collection` and `application` if there are several;
         `estimator` (`run`, `mean`) of a method; `subset` of a subset.
     value, lower, upper : float or None
-        Value and ends of its interval, in the unit of the measure. None if undefined or infinite
-        (see `reason`).
+        Value, and lower and upper end of its interval, in the unit of the measure. None if
+        undefined or infinite (`reason` states which).
     level : float
         Level of the interval, between 0 and 1.
     method : {"auto", "percentile", "bca", "delta"}
-        Method of the interval (see `truecost.estimate`). `delta`: the delta method on the logarithm
-        of a ratio.
+        Method of the interval (see `truecost.estimate`). `delta` is the delta method on the
+        logarithm of a ratio.
     naive : float or None
-        Naive baseline on the same scale; None if the measure has none.
+        Value of the naive baseline (the best system that ignores the input). None if the measure
+        has none.
     direction : {"lower", "higher"}
-        Direction of better values.
+        Whether lower or higher values are better.
     factors : tuple of str
         Names of the resampled factors; factors that the plan holds fixed are excluded.
     n_units : int
         Number of units. If several factors are crossed: units of the factor with the fewest. For a
         method: units of the test set.
     units_by_factor : dict of str to int
-        Number of units of each factor, if several factors are crossed. `COLUMN of METHOD` counts
-        the runs of a method.
+        Number of units of each factor, if several factors are crossed. For a method, the key
+        `COLUMN of METHOD` has the number of its runs.
     n_trials, item : int, str
         Number of scored trials (a trial with a soft label counts once), and their name in the
         singular: `trial`, `utterance`, `sentence` or `recording`.
     shown_in : str
-        Unit that readers see: `percent` (the row itself stores shares) or `currency EUR`.
+        Unit in which readers see the value: `percent` (the row itself has shares) or `currency
+        EUR`.
     counts : dict of str to float
         Counts behind the value, by name:
 
@@ -99,8 +101,8 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     threshold : float or None
         Decision threshold: a natural-log likelihood ratio or a raw score. None without decisions.
     n_replicates, n_undefined : int
-        Number of replicates, and of those in which the measure is undefined. The interval excludes
-        the latter.
+        Number of replicates, and number of replicates in which the measure is undefined. The
+        interval excludes undefined replicates.
     reason : str or None
         Reason why a value, an end of the interval or the naive baseline is None.
     flags : tuple of str
@@ -128,18 +130,20 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
           calibrated in each cell;
         - `other_side`: a ratio is above 1 by machine labels and below 1 by human labels, or the
           reverse, and one of the two intervals excludes 1;
-        - `label_mix`: the arms have different shares of labels; the pooled estimate assumes equal;
-        - `small_cells`: fewer than 5 items of the label in a cell; delta-method interval;
-        - `broken_replicates`: more than 1 % of the replicates are undefined or infinite;
-          delta-method interval;
+        - `label_mix`: the arms have different shares of labels, unlike the pooled estimate assumes;
+        - `small_cells`: fewer than 5 items of the label in a cell, so the interval is by the delta
+          method;
+        - `broken_replicates`: more than 1 % of the replicates are undefined or infinite, so the
+          interval is by the delta method;
         - `few_labels`: fewer than 100 human labels in a cell; the corrected interval is widened;
         - `clipped`: a corrected total was outside the range of its cell and was clipped;
-        - `not_llrs`: Cnxe needs log-likelihood ratios, and the file does not declare its scores so;
+        - `not_llrs`: Cnxe needs log-likelihood ratios, but the file does not declare its scores as
+          such;
         - `nothing_below`: no detection was submitted below the decision threshold;
-        - `floor_costs`: unsubmitted trials cost more than the prior alone;
+        - `floor_costs`: trials without a submitted score cost more than with the prior alone;
         - `floors_differ`: the lowest submitted scores of the queries differ much;
         - `vanished`: in some replicates a query has no targets;
-        - `uninformative`: the best affine map decreases with the score;
+        - `uninformative`: the best affine map does not increase with the score;
         - `separated`: all targets have higher scores than all nontargets;
         - `outside`: the value is outside its own interval;
         - `threshold_chosen`: the threshold was chosen on these data;
@@ -148,8 +152,8 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         - `alone`: the interval of a difference excludes 0, but not after a correction for all
           `counts["compared"]` comparisons of its measure in the run.
     signature : str
-        Description of the computation: measure, parameters, choices while reading and scoring,
-        resampling, method, level and version, separated by bars.
+        How the value was computed: measure, parameters, choices while reading and scoring,
+        resampling, method, level and version, separated by `|`.
     """
 
     measure: str
@@ -238,7 +242,8 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Estimate(Row, frozen=True, kw_only=True, eq=False):
-    """Row together with its bootstrap replicates. It has all attributes of `Row` and those below.
+    """Estimate of a measure: a result row with its replicates. It has all attributes of `Row` and
+    these:
 
     Attributes
     ----------
@@ -247,15 +252,17 @@ class Estimate(Row, frozen=True, kw_only=True, eq=False):
     replicates : ndarray of float64, shape (n_replicates,)
         Value in each replicate; NaN if undefined.
     left_out : tuple of LeftOut
-        Values of the jackknife for each resampled factor; empty for percentile intervals.
+        Values with parts of the data left out (jackknife), for each resampled factor; empty for
+        percentile intervals.
     support : object, optional
-        Error rates in the value with their trials and errors (`intervals.auto.Support`).
+        Error rates that the value is computed from, with their numbers of trials and errors.
     counted : str
         Hash of the counts behind the value. Equal hashes mean equal counts.
     icc : float
-        Correlation between trials of a unit that `auto` assumes if the data cannot show it.
+        Correlation between the trials of a unit that the method `auto` assumes if the data cannot
+        show it.
     resampling : str
-        Description of the resampling. Only estimates with equal descriptions can be paired.
+        Description of the resampling. Two estimates can be paired only if it is equal.
     """
 
     point: float
@@ -267,11 +274,11 @@ class Estimate(Row, frozen=True, kw_only=True, eq=False):
     resampling: str = ""
 
     def row(self) -> Row:
-        """Row without the replicates."""
+        """The row alone, without the replicates."""
         return Row(**{name: getattr(self, name) for name in Row.__struct_fields__})
 
     def to_dict(self) -> dict[str, Any]:
-        """Row as a dictionary for JSON, without the replicates (see `Row.to_dict`)."""
+        """The row as a dictionary for JSON, without the replicates (see `Row.to_dict`)."""
         return self.row().to_dict()
 
     @property
@@ -282,12 +289,13 @@ class Estimate(Row, frozen=True, kw_only=True, eq=False):
         return (self.upper - self.lower) / 2
 
     def units_for(self, half_width: float | None = None) -> float:
-        """Number of units for a smaller half-width w: 1.2 n (h / w)^2, rounded up.
+        """Number of units that a study needs for a smaller half-width w: 1.2 n (h / w)^2, rounded
+        up.
 
-        n is the present number of units and h the present half-width. The width is proportional to
-        1 / sqrt(n). The factor 1.2 allows for varying widths: with it about 87 % of plans reach w,
-        without it 57 %. If h is at most w, the result is at most n. With several crossed factors, n
-        is the smallest number of units.
+        n is the present number of units and h the present half-width, which is proportional to 1 /
+        sqrt(n). The factor 1.2 allows for the spread of half-widths: with it about 87 % of such
+        studies reach w, without it 57 %. If h is at most w, the result is at most n. With several
+        crossed factors, n is the number of units of the factor with the fewest.
 
         Parameters
         ----------
@@ -332,14 +340,15 @@ def label_of(measure: str, parameters: dict[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Comparison of a system with a baseline on the same trials.
+    """Comparison of two systems on the same trials: a system and its baseline.
 
     Attributes
     ----------
     system, baseline : Estimate
-        Values of both systems.
+        Estimates of the measure for the two systems.
     difference, ratio : Estimate
-        System minus baseline, and system over baseline, with paired intervals.
+        System minus baseline, and system divided by baseline. Their intervals are paired: each
+        replicate has the same weights for both systems.
     """
 
     system: Estimate
@@ -349,7 +358,9 @@ class Comparison:
 
     @property
     def verdict(self) -> Side:
-        """Whether the interval of the difference excludes 0, and on which side (`verdict_of`)."""
+        """Verdict by the interval of the difference: `better` or `worse` if it excludes 0, `same`
+        if both systems are equal in all replicates, otherwise `inconclusive`.
+        """
         return verdict_of(self.difference)
 
     def __repr__(self) -> str:

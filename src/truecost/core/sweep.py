@@ -100,10 +100,11 @@ class Sweep:
     def minimum_at(
         self, miss_cost: npt.ArrayLike, fa_cost: npt.ArrayLike, ties: bool = False
     ) -> tuple[Floats, Floats]:
-        """Minimum as in `minimum`, and its threshold; both float64 (replicates,).
+        """Minimum over thresholds as in `minimum`, and its threshold; both float64 (replicates,).
 
-        The threshold is infinite if it is best to reject all trials, and meaningless if the minimum
-        is NaN. With `ties`, it is the lowest threshold with the minimum (slower); otherwise any.
+        The threshold is infinite if it is best to reject all trials; it has no meaning if the
+        minimum is NaN. With `ties`, it is the lowest threshold with the minimum (slower), otherwise
+        any of them.
         """
         from truecost.kernels.sweeps import lowest_costs
 
@@ -126,8 +127,9 @@ class Sweep:
         return np.where(positions < trials, scores, np.inf).astype(np.float64)
 
     def eer(self, kind: str = "rocch") -> Floats:
-        """Equal error rate; float64 (replicates,), NaN without targets or nontargets. `kind` is the
-        definition, as in the measure `eer`.
+        """Equal error rate; float64 (replicates,), NaN without targets or nontargets.
+
+        `kind` is the definition, a parameter of the measure `eer`.
 
         Raises
         ------
@@ -152,8 +154,9 @@ class Sweep:
         return eer_of(around, kind)
 
     def auc(self) -> Floats:
-        """Probability that a target has a higher score than a nontarget; an equal score counts
-        half. Float64 (replicates,) in [0, 1]; NaN without targets or nontargets.
+        """Area under the ROC curve: probability that a target has a higher score than a nontarget.
+
+        Equal scores count half. Float64 (replicates,) in [0, 1]; NaN without targets or nontargets.
         """
         return self.ranking.once(("auc",), self.block, self._auc)
 
@@ -189,22 +192,22 @@ class Sweep:
         return self.block.whole and not len(self.ranking.extra)
 
     def miss_at(self, fa_rates: npt.ArrayLike) -> tuple[Floats, Floats]:
-        """Lowest Pmiss for which Pfa is at most each rate, and its threshold; both float64
-        (replicates, rates).
+        """Lowest Pmiss of all thresholds at which Pfa is at most each rate, and its threshold; both
+        float64 (replicates, rates).
 
-        Without targets or nontargets, Pmiss is NaN and the threshold meaningless. The threshold is
-        infinite if the rate requires to reject all trials.
+        Without targets or nontargets, Pmiss is NaN and the threshold has no meaning. The threshold
+        is infinite if only rejecting all trials keeps Pfa within the rate.
         """
         from truecost.kernels.sweeps import misses_at
 
         return self._rates(misses_at, fa_rates)
 
     def fa_at(self, miss_rates: npt.ArrayLike) -> tuple[Floats, Floats]:
-        """Lowest Pfa for which Pmiss is at most each rate, and its threshold; both float64
-        (replicates, rates).
+        """Lowest Pfa of all thresholds at which Pmiss is at most each rate, and its threshold; both
+        float64 (replicates, rates).
 
-        Without targets or nontargets, Pfa is NaN and the threshold meaningless. The threshold is
-        infinite if the rate allows to reject all trials.
+        Without targets or nontargets, Pfa is NaN and the threshold has no meaning. The threshold is
+        infinite if Pmiss is within the rate even when all trials are rejected.
         """
         from truecost.kernels.sweeps import false_alarms_at
 
@@ -225,10 +228,10 @@ class Sweep:
         return out, self.thresholds(positions)
 
     def pav_entropy(self, priors: npt.ArrayLike) -> Floats:
-        """Cross entropy after the best monotone calibration of each replicate, in bits, for given
+        """Cross entropy in bits after the best monotone calibration of each replicate, at given
         priors of a target; float64 (replicates,), NaN without targets or nontargets.
 
-        The calibration is by pooled adjacent violators: equal scores get equal posteriors (Brümmer
+        The calibration is by pool adjacent violators: equal scores get equal posteriors (Brümmer
         and du Preez 2006).
         """
         at = np.empty(self.block.count)  # filled: a broadcast may be read-only: compiled anew
@@ -257,10 +260,10 @@ class Sweep:
         return out
 
     def median(self) -> tuple[Floats, Floats]:
-        """Weighted median of the scores, and the weighted sum of distances to it.
+        """Weighted median of the scores, and the weighted sum of their distances to it.
 
-        If all values between two scores are medians, the result is their midpoint. Both are float64
-        (replicates,), NaN without weight.
+        If all values between two scores are medians, the median is their midpoint. Both arrays are
+        float64 (replicates,), NaN if no trial has weight.
         """
         from truecost.kernels.scans import weighted_medians
 
@@ -286,8 +289,10 @@ class Sweep:
         return thresholds, miss, fa
 
     def curve_parts(self, trials: int = 1 << 22) -> Iterator[tuple[Floats, Floats, Floats]]:
-        """Parts of `curve`, for large data: each has at least `trials` trials, and its first point
-        may be on a straight line between its neighbours.
+        """Parts of `curve`, for data that are too large for memory.
+
+        Each part has at least `trials` trials. Its first point can be on a straight line between
+        its neighbours.
         """
         from truecost.kernels.scans import corners
 
@@ -314,11 +319,11 @@ class Sweep:
             yield self.thresholds(positions[found] + part.start), *rates
 
     def pools(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], Floats, Floats]:
-        """Best monotone calibration of the first replicate, by pooled adjacent violators.
+        """Best monotone calibration of the first replicate, by pool adjacent violators.
 
-        For each pool of trials with equal posterior, ascending: its first position, the position
-        after its last trial, and the weights of targets and of nontargets (Barlow and others 1972;
-        Brümmer and du Preez 2006).
+        A pool is a run of trials with equal posterior. Arrays with an entry for each pool,
+        ascending: position of the first trial, position after the last trial, weight of the
+        targets, weight of the nontargets (Barlow and others 1972; Brümmer and du Preez 2006).
         """
         from truecost.kernels.scans import pools
 
@@ -332,9 +337,9 @@ class Sweep:
     def near(self, distance: Callable[[Floats, Floats], Floats], most: float) -> "Near":
         """Thresholds of the first replicate at which a distance is small, ascending.
 
-        `distance` is a signed function of Pmiss and Pfa that increases with Pmiss and decreases
-        with Pfa. Thresholds with a distance above `most` are omitted, except the nearest below and
-        above 0. Only buckets that can contain such a threshold are searched.
+        `distance` is a function of Pmiss and Pfa with a sign: it increases with Pmiss and decreases
+        with Pfa. Thresholds with an absolute distance above `most` are omitted, except the nearest
+        one on each side of 0.
         """
         ranking, (miss, fa) = self.ranking, self._edges
         whole = self.targets[0], self.nontargets[0]
@@ -364,8 +369,8 @@ class Sweep:
         return int(near.positions[np.argmin(np.abs(near.miss - near.fa))])
 
     def rates_at(self, thresholds: npt.ArrayLike) -> tuple[Floats, Floats]:
-        """Pmiss and Pfa if trials with scores of at least each threshold are accepted; both float64
-        (replicates, thresholds), NaN if the class is empty.
+        """Pmiss and Pfa of each threshold (accept if score >= threshold); both float64 (replicates,
+        thresholds), NaN if the class is empty.
         """
         from truecost.kernels.sweeps import rates_at
 
@@ -383,7 +388,9 @@ class Sweep:
 
     def trial_weights(self) -> Floats:
         """Weight of each trial in each replicate, float64 (replicates, trials), in ascending order
-        of score. For measures that no other method supports: the memory grows with the block.
+        of score.
+
+        It is for measures that no other method supports. Its memory is replicates times trials.
         """
         from truecost.kernels.scans import trial_weights
 

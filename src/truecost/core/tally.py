@@ -31,7 +31,10 @@ CELLS = ((np.uint8, 2**8), (np.int32, 2**31), (np.int64, 2**63))  # the least th
 
 @dataclass(frozen=True, eq=False)
 class Tally:
-    """Sums by unit, cell and statistic.
+    """Sums over rows of a table, for each combination of units, cell and statistic.
+
+    A cell is a combination of labels, such as a class and a decision. An entry is a combination of
+    units and cell that occurs in the data.
 
     Attributes
     ----------
@@ -46,7 +49,8 @@ class Tally:
     statistics : tuple of str
         Names of the sums.
     fixed : ndarray, shape (*cells, statistics)
-        Sums that belong to no unit, such as annotations before the start of a stream.
+        Sums that belong to no unit, so that resampling does not change them. Example: annotations
+        before the start of a stream.
     squares : ndarray of float64, shape (cells,), optional
         Sum of the squared weights of the rows in each cell; only for rows with weights.
     """
@@ -85,7 +89,8 @@ class Tally:
         Parameters
         ----------
         sides : sequence of (Factor, codes)
-            Factor, and code of the unit of each row; one pair for each side.
+            Factor, and the code of the unit of each row. Rows with two units, such as two speakers,
+            need two pairs.
         statistics : mapping of str to array_like, shape (rows,)
             Numbers to sum. Integers stay integers.
         axes : mapping of str to (labels, codes), optional
@@ -155,7 +160,7 @@ class Tally:
     def constant(
         values: npt.ArrayLike, names: Sequence[str], axes: Mapping[str, tuple[str, ...]]
     ) -> "Tally":
-        """Tally of sums that belong to no unit, so that no resampling changes them."""
+        """Tally of sums that belong to no unit, so that resampling does not change them."""
         found = np.asarray(values)
         none, empty = (
             UnitIndex((), np.zeros((0, 1), np.int32)),

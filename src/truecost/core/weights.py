@@ -31,7 +31,7 @@ _BLOCK_BYTES = 1 << 26  # weights held at once by one thread
 
 @dataclass(frozen=True)
 class Plan:
-    """Plan of the resampling.
+    """Plan of the resampling: how units are drawn, and how often.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class Plan:
           the number of drawn blocks that contain it, so units near the ends have less weight
           (Künsch 1989).
     schemes : mapping of str to scheme
-        Schemes of single factors, by name.
+        Schemes of single factors, by name of the factor. Default: `scheme`.
     block_length : int, optional
         Length of moving blocks, in units. Default: the cube root of the number of units of the
         stratum, rounded up.
@@ -62,7 +62,7 @@ class Plan:
 
     Examples
     --------
-    Each row is one replicate: how often each of three speakers is in it.
+    Each row is a replicate: the number of times that each of three speakers is drawn.
 
     >>> import truecost as tc
     >>> speakers, _ = tc.Factor.encode("speaker", ["ann", "bob", "cho"])
@@ -157,7 +157,7 @@ class Without:
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Weights of some replicates. `block[name]` is the array of a factor.
+    """Weights of the units in some replicates. `block[name]` is the array of a factor.
 
     Attributes
     ----------
@@ -190,11 +190,11 @@ class Block:
         return not scaled and all(row.dtype.kind == "u" for row in self.rows.values())
 
     def columns(self, factors: tuple[str, ...]) -> Columns:
-        """Weights of several factors in one array of shape (units + 1, replicates). The last row is
-        1.
+        """Weights of the units of several factors in one array of shape (units + 1, replicates);
+        the last row is 1.
 
         The type is float32, or float64 for factors with sizes, so that counts stay exact. The array
-        is kept: do not change it.
+        is shared: do not change it.
         """
         from truecost.kernels import FEW
         from truecost.kernels.sums import transpose_block
@@ -252,8 +252,9 @@ class Weights:
 
     @staticmethod
     def ones(factors: Mapping[str, Factor]) -> "Weights":
-        """One replicate in which each unit has weight 1, for the point estimate. The weight of a
-        label of a factor with sizes is the number of its units.
+        """Weights of a single replicate in which each unit has weight 1, for the point estimate.
+
+        If labels represent several units, the weight of a label is the number of its units.
         """
         return Weights(dict(factors), 1)
 
@@ -280,8 +281,9 @@ class Weights:
         return Weights(known, groups.count, groups=groups, left=factor.name)
 
     def blocks(self, cells: int = 0) -> Iterator[tuple[int, int]]:
-        """Ranges (start, stop) of replicates, in order. The weights of a block take about 64 MB at
-        most: a block has 8 to 256 replicates, the last one may have fewer.
+        """Ranges (start, stop) of replicates, in order, whose weights take at most about 64 MB.
+
+        A range has 8 to 256 replicates; the last one can have fewer. `cells` is `Evidence.cells`.
         """
         # Weights of a factor with sizes are twice as wide.
         slots = 1 + sum(len(f) * (1 if f.sizes is None else 2) for f in self.factors.values())

@@ -162,7 +162,7 @@ ELSEWHERE = {  # names of measures in other tools
 
 
 def find(text: str, task: str = "") -> Measure:
-    """Find a measure by its name.
+    """Measure with a given name.
 
     Parameters
     ----------
