@@ -91,13 +91,14 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         - `misses`, `false_alarms`, or `errors`, `abstentions`: wrong decisions (for a method: means
           over runs).
         - `impossible`: trials whose true class has probability 0.
-        - `runs`, `lowest_run`, `highest_run`: runs of a method and their range.
-        - `best_of`, `best_of_optimism`: systems scored so far on this evaluation set, of which this
-          is the best, and the largest bias of the value that this choice explains.
+        - `runs`, `lowest_run`, `highest_run`: runs of a method, and their lowest and highest value.
+        - `best_of`: systems scored so far on this evaluation set, if this one is the best;
+          `best_of_optimism`: largest bias of the value by this choice, in the unit of the measure.
         - Sums that a measure of items divides: words, n-grams, seconds of speaker time.
         - Further results of a measure: `NAME` for the value, `NAME_mean` over replicates.
     rates : tuple of Kind
-        Error rates that the value is computed from; empty for other measures.
+        Error rates that the value is computed from, each with its errors, trials and interval;
+        empty for measures without error rates.
     threshold : float or None
         Decision threshold: a natural-log likelihood ratio or a raw score. None without decisions.
     n_replicates, n_undefined : int
@@ -144,7 +145,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         - `floors_differ`: the lowest submitted scores of the queries differ much;
         - `vanished`: in some replicates a query has no targets;
         - `uninformative`: the best affine map does not increase with the score;
-        - `separated`: all targets have higher scores than all nontargets;
+        - `separated`: no target has a lower score than a nontarget;
         - `outside`: the value is outside its own interval;
         - `threshold_chosen`: the threshold was chosen on these data;
         - `best_of_many`: by the ledger, the best of `counts["best_of"]` systems that were scored
@@ -152,7 +153,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         - `alone`: the interval of a difference excludes 0, but not after a correction for all
           `counts["compared"]` comparisons of its measure in the run.
     signature : str
-        How the value was computed: measure, parameters, choices while reading and scoring,
+        Description of the computation: measure, parameters, choices while reading and scoring,
         resampling, method, level and version, separated by `|`.
     """
 
