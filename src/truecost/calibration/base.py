@@ -302,12 +302,12 @@ class TwoClasses:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """Those of the inner calibrator, and the priors that the log-posteriors contain."""
+        """Parameters of the inner calibrator, and the priors that the log-posteriors contain."""
         return {**self.inner.parameters, "priors": [*self.priors]}
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """Those of the inner calibrator."""
+        """Warnings of the inner calibrator."""
         return self.inner.problems
 
 

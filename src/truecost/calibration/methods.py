@@ -119,7 +119,7 @@ class Cubic(Fitted):
         return np.asarray(((c3 * z + c2) * z + c1) * z + c0)
 
     def _checked(self) -> tuple[Stretches, Stretches]:
-        """Where the polynomial falls, and where it leaves [0, 1]."""
+        """The parts of the range where the polynomial falls, and where it leaves [0, 1]."""
         at = np.linspace(self.low, self.high, GRID)
         p = self.polynomial(at)
         rises = np.diff(p) >= -ROUNDING / GRID
@@ -138,7 +138,7 @@ class Cubic(Fitted):
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """Where the polynomial fails, and what the spline in its place suffers from."""
+        """Warnings: where the polynomial fails, and those of the spline in its place."""
         if self.fallback is None:
             return ()
         faults = [("falls", self.falls), ("leaves [0, 1]", self.leaves)]

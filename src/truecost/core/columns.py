@@ -29,11 +29,11 @@ def part_of(column: str) -> str:
 
 
 def mean(totals: Totals, _: Application, column: str) -> Result:
-    """Mean of a column: sum_i w_i x_i / sum_i w_i over the trials, weights of one unless mapped.
+    """Weighted mean of a column of numbers: sum_i w_i x_i / sum_i w_i.
 
-    In the range and the unit of the column; the user states which values are better. There is
-    no naive baseline: the origin of the numbers is unknown. Undefined (NaN) without any
-    weight.
+    x_i is the number of trial i, and w_i its weight (default: 1). The parameter is the name of the
+    column. Range and unit are those of the column; the user states which values are better. No
+    naive baseline. Undefined if all weights are 0.
     """
     return share(totals.sums(part_of(column), "value"), totals.sums(part_of(column), "n")), NONE
 

@@ -108,7 +108,7 @@ def _smallest_stratum(left: LeftOut) -> int:
 def step_down(
     family: Contrasts, centred: Callable[[Ints], Floats], replicates: int, level: float
 ) -> Bools:
-    """Which differences hold together: that any of them is false has the probability 1 - level.
+    """Differences that hold together (bool): any of them is false with the probability 1 - level.
 
     After what holds was taken out, q is that of the rest (Romano and Wolf 2005). `centred` gives
     D_b - D of the differences at some places, (places, replicates). A difference without a standard
@@ -143,7 +143,7 @@ def _scaled(centred: Floats, se: Floats) -> Floats:
 
 
 def beaten(against: Contrasts, replicates: Floats, level: float) -> Bools:
-    """Which systems are not the best, for another one beats them (Hsu 1981); bool, (systems,).
+    """Whether each system is not the best, as another one beats it (Hsu 1981); bool, (systems,).
 
     System i is beaten when v_i - v_j > c_ij SE_ij for some j, with c_i from the quantile of max_j
     T_ij,b. A given best system is beaten with the probability 1 - level at most. `against` has the

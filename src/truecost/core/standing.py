@@ -58,7 +58,7 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def scale(self) -> Scale:
-        """How readers see its figures."""
+        """The unit in which reports show its figures."""
         return scale_of(self.shown_in)
 
     reason = None  # a value is missing for its own reason: its row tells it

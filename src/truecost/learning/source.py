@@ -116,7 +116,7 @@ class Source(SourceTable, frozen=True, kw_only=True, omit_defaults=False):
 
 
 def checked(source: Source) -> Source:
-    """The same settings with defaults filled in; refuses what does not go together.
+    """The settings with defaults filled in; refuses settings that contradict each other.
 
     It has an order, and for the sources of digits targets.
     """

@@ -245,8 +245,8 @@ class Divider:
 
     @property
     def _classes(self) -> Array:
-        """What draws are stratified by: the classes of the source; nothing for numbers, or where
-        nobody knows the labels.
+        """The strata of draws: the classes of the source; zeros for numbers, or where labels are
+        not known.
         """
         if self.goals[0].kind == "numbers" or not self.items.labels:
             return np.zeros(len(self.items), np.int64)

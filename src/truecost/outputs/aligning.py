@@ -187,8 +187,8 @@ class Texts:
 
     @cached_property
     def given(self) -> npt.NDArray[np.bool_]:
-        """Which references there are, shape (references, sentences): those that are not empty; the
-        first one where all are.
+        """Whether each reference counts, shape (references, sentences): those that are not empty;
+        the first one where all are empty.
         """
         there = np.array([[text != "" for text in side] for side in self.references])
         there[0] |= ~there.any(axis=0)

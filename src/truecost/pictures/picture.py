@@ -158,7 +158,7 @@ class Mark:
     live: str = ""
 
     def along(self, axis: Literal["x", "y"], *, rows: bool) -> Iterator[Values]:
-        """Its numbers on one axis; `rows`: whether y is an axis of names."""
+        """The numbers of the mark on one axis; `rows`: whether y is an axis of names."""
         yield self.x if axis == "x" else self.y
         across = self.x is None or (rows and self.kind != "band")
         if (axis == "x") == (across and self.kind != "band"):
@@ -232,7 +232,9 @@ class Picture:
 
     @cached_property
     def numbers(self) -> Table | None:
-        """Its table; where it has none, what a pointer reads: a row a dot, a cell, a curve."""
+        """The table of the picture; without one, the texts for a pointer: a row for each dot, cell
+        or curve.
+        """
         read = [m for m in self.marks if m.kind in READ and m.label]
         if self.table is not None or not read:
             return self.table

@@ -285,7 +285,7 @@ class Balance:
 def balance_of(
     profiles: Profiles, places: Ints, shares: Floats, names: tuple[str, ...], axes: tuple[Axis, ...]
 ) -> Balance:
-    """How well units are spread; `places`, shape (units,), is the set of each."""
+    """The balance of the units over the sets; `places`, shape (units,), is the set of each."""
     held, totals = profiles.placed(places, len(shares)), profiles.totals
     off = np.abs(held - shares[:, None] * totals)
     largest = np.zeros(len(totals), np.int64)

@@ -320,11 +320,11 @@ def by_text(ids: Texts) -> Ints:
 
 
 def alike(columns: Sequence[Column]) -> Ints | None:
-    """Which samples are the same in all columns: a number for each kind, in the order of their
+    """Groups of samples that are equal in all columns: a number for each group, in the order of
     values; shape (N,).
 
-    None when there are more kinds than half the samples, or a column of several numbers, so that
-    telling them apart does not pay.
+    None when there are more groups than half the samples, or a column has several numbers, so that
+    the comparison takes too long.
     """
     kinds = np.zeros(1, np.int64)
     for column in columns:

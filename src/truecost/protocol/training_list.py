@@ -47,8 +47,8 @@ class TrainingList:
         return names
 
     def counts(self, number: int, seed: int) -> Ints:
-        """How often each row of the list stands in a set, numbered from 1; int64 (rows,). As many
-        groups are drawn as there are.
+        """Number of times that each row of the list is in a training set, numbered from 1; int64
+        (rows,). As many groups are drawn as there are.
         """
         groups, codes = np.unique(np.array(self._names()), return_inverse=True)
         random = generator("truecost training set", str(seed), str(number))

@@ -47,9 +47,9 @@ ONE_THREAD = (
 
 @dataclass(frozen=True)
 class Ended:
-    """How a program ended: its exit code (below 0 the signal that ended it), whether it ran longer
-    than its timeout, why it could not be started (0 when it was); CPU seconds of all its processes,
-    in programs and in the system, seconds on the clock, and bytes of the largest process.
+    """The end of a program: exit code (below 0: the signal that ended it), whether it exceeded its
+    timeout, and the error number of a failed start (otherwise 0); CPU seconds of all its processes,
+    in programs and in the system; seconds on the clock; bytes of the largest process.
     """
 
     status: int = 127

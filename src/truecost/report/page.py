@@ -151,7 +151,7 @@ def _part(name: str) -> str:
 
 
 def _policy(style: str, script: str) -> str:
-    """What a browser may do on the page: run this script and use this style, nothing else."""
+    """Permissions of the page in a browser: this script and this style, nothing else."""
     style_hash, script_hash = (
         base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
         for text in (style, script)
@@ -273,7 +273,7 @@ def _measures(story: Story) -> list[tuple[str, str]]:
 
 
 def _resampling_lines(story: Story) -> list[tuple[str, str]]:
-    """What was resampled and how; of collections that differ, each."""
+    """The resampled units and the method; for each collection, where they differ."""
     rows = {dict(r.dims).get("collection", ""): r for r in reversed(story.whole or story.rows)}
     units = {
         name: story.page.resampled(r) or units_of(r) or counted(r.n_units, r.item)
@@ -302,7 +302,7 @@ def _resampling_lines(story: Story) -> list[tuple[str, str]]:
 
 
 def _conventions(story: Story) -> dict[str, str]:
-    """How items were read and counted, by signatures; choices that differ name what has them.
+    """The choices of reading and counting, from signatures, with the rows of choices that differ.
 
     A signature is the measure, its parameters, these choices, and from `resample` on the interval.
     """
@@ -366,7 +366,7 @@ def _named_files(value: object, key: str, uses: dict[str, str]) -> None:
 
 
 def _sources(rows: Sequence[Row]) -> str:
-    """What to cite for the measures that this version knows."""
+    """The sources of the measures that this version knows."""
     known = [measure_of(r.label, r.task) or measure_of(r.measure, r.task) for r in rows]
     keys = [measure.key for measure in known if measure is not None]
     return bibtex([*dict.fromkeys(keys)], [*dict.fromkeys(r.signature for r in rows)])

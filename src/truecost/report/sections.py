@@ -90,7 +90,7 @@ def _by_part(story: Story, rows: Sequence[Row]) -> Iterator[tuple[str, list[Row]
 
 
 def _size(row: Row) -> str:
-    """How much reference a row of items has; what it counts where the sums do not tell."""
+    """The amount of reference of a row of items, or its counts where the sums do not show it."""
     measure = measure_of(row.label, row.task) if row.item != "trial" else None
     said = "" if measure is None else size_words(measure, row.counts)
     return f"{counted(row.n_trials, row.item)}, {said}" if said else rows.rests_on(row)
@@ -210,7 +210,7 @@ def gates(story: Story) -> Section | None:
 
 
 def worst_items(story: Story) -> Section:
-    """How the worst items were aligned."""
+    """The section of the worst items with their alignments."""
     item = plural(next((r.item for r in story.whole), "item"))
     text = f"The worst first. {story.page.reading.text}".strip()
     return Section(f"Worst {item}", text, cases=worst_of(story))

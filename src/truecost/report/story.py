@@ -48,7 +48,7 @@ class Naive:
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:
-    """How the worst items are shown.
+    """The presentation of the worst items.
 
     `parts`: what they are the worst by: parts of measures, the first that there is. `text`: how to
     read their lines. `columns`: whether the words of their lines stand in columns; else each line
@@ -348,9 +348,9 @@ def without_dims(row: Row, names: Sequence[str] = PARTS) -> Row:
 
 
 def mean_rows(rows: Iterable[Row]) -> list[Row]:
-    """Of methods the means over runs only, of AB/BA the estimator to trust; every row of systems.
+    """The rows without single runs of methods, and only the recommended estimator of AB/BA.
 
-    That to trust is the one of the whole data, where they have a row.
+    The recommended one is that of the whole data, where these have a row.
     """
     found = [r for r in rows if _estimator(r) not in BESIDE]
     trusted: dict[tuple[str, ...], str] = {}
@@ -364,5 +364,5 @@ def _estimator(row: Row) -> str:
 
 
 def _case(row: Row) -> tuple[str, ...]:
-    """What has an estimator of its own: a measure of a system in a part."""
+    """The key of an estimator: a measure of a system in a part."""
     return (row.label, row.dims["system"], *(row.dims.get(name, "") for name in PARTS))

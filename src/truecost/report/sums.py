@@ -59,7 +59,7 @@ def worst_words(measure: Measure, counts: Counts) -> str:
 
 
 def size_words(measure: Measure, counts: Counts) -> str:
-    """How much reference there is: `200 words`, `9:25:53 of speaker time`; empty when not known."""
+    """The amount of reference: `200 words`, `9:25:53 of speaker time`; empty when not known."""
     return _phrase(
         _SIZES, measure, counts, lambda n, _: f"{amount(n['reference'])} in the reference"
     )
@@ -144,7 +144,7 @@ def _summed(kinds: Sequence[str], said: Said) -> Said:
 
 
 def _count(statistic: str, noun: str = "", more: str = "") -> Said:
-    """How many there are of a statistic."""
+    """The number of units of a statistic."""
     return lambda counts, own: f"{counted(counts[statistic], noun or own)}{more}"
 
 

@@ -125,7 +125,7 @@ def _figures(story: Story, row: Row) -> str:
 
 
 def _over_parts(story: Story, ranked: Mapping[Part, Sequence[Row]]) -> str:
-    """Of several collections and applications who is best in most, or from where to where."""
+    """The system that is best in most collections and applications, or the range of its value."""
     firsts = Counter(rows[0].dims["system"] for rows in ranked.values() if len(rows) > 1)
     if not firsts:
         rows = sorted((r for rows in ranked.values() for r in rows), key=goodness)
@@ -159,7 +159,7 @@ def _pair_over_parts(story: Story, pairs: Sequence[Row]) -> str:
 
 
 def _decided(pairs: Sequence[Row]) -> str:
-    """How many comparisons show a difference; empty where nothing was compared."""
+    """The number of comparisons with a difference; empty without comparisons."""
     if not pairs:
         return ""
     shown = sum(verdict_of(row) in ("better", "worse") for row in pairs)
@@ -193,7 +193,7 @@ def _is_cost(row: Row) -> bool:
 
 
 def _against(story: Story, row: Row, ratio: Row | None) -> str:
-    """How a system compares with another one."""
+    """The comparison of a system with another one."""
     system, other = isolated(row.dims["system"]), isolated(row.baseline or "")
     said = verdict_of(row)
     if said == "same":
@@ -220,7 +220,7 @@ def _against(story: Story, row: Row, ratio: Row | None) -> str:
 
 
 def _at_the_top(story: Story, rows: Sequence[Row]) -> str:
-    """Who is best of many, and who is tied with it, where all were compared."""
+    """The best of many systems, and those tied with it, where all were compared."""
     best = rows[0]
     names = story.result.first_rank.get(best.label, ())
     if not names:
@@ -248,7 +248,7 @@ def groups_of(story: Story) -> list[Group]:
 
 
 def lead_of(story: Story, row: Row, more: str = "", *, decided: bool = False) -> str:
-    """Which measure, which way is better, what naive means.
+    """The introduction: the measure, its better direction, and the meaning of the naive baseline.
 
     `row` is of the main measure, `more` what else the figures are; with `decided` nothing is said
     of measures that judge no decision.
@@ -372,7 +372,7 @@ def _short(name: str) -> str:
 
 
 def _assumed(story: Story) -> tuple[str, ...]:
-    """What the values rest on, for each application."""
+    """The assumptions behind the values, for each application."""
     found: dict[str, list[Row]] = {}
     for row in story.values:
         found.setdefault(part_of(row).application, []).append(row)

@@ -29,8 +29,8 @@ def titles_of(about: str) -> tuple[str, str]:
 
 
 def shortest(row: Row) -> str:
-    """Why an empty output has another edit rate than 100%, after a comma: with several references
-    it lacks fewer words than they have in the mean.
+    """A clause on why an empty output has an edit rate other than 100%: with several references it
+    lacks fewer words than their mean length.
     """
     if row.measure != "ter" or row.naive in (None, 1):
         return ""
@@ -193,7 +193,7 @@ def _errors(row: Row) -> str:
 
 
 def searched_of(row: Row) -> str:
-    """How much was searched: `28 queries with targets in 3:19:03 of audio`."""
+    """The amount that was searched: `28 queries with targets in 3:19:03 of audio`."""
     queries = counted(row.counts["queries"], "query")
     return f"{queries} with targets in {clock(row.counts['seconds'])} of audio"
 

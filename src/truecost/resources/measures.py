@@ -1,4 +1,4 @@
-"""Processing resources: how fast a search indexes and searches, and what it weighs in memory.
+"""Processing resources: speed of indexing and searching, and memory.
 
 The measures read the tally `resources`, whose statistics are `cpu_indexing` and `cpu_searching`
 (seconds of CPU of all processes on all nodes), `peak_indexing` and `peak_searching` (bytes of the
@@ -127,38 +127,38 @@ def processing_load(
 
 
 def isf(totals: Totals, _: Application) -> Result:
-    """Indexing speed factor: seconds of CPU that indexing takes for a second of audio.
+    """Indexing speed factor: CPU seconds of indexing for each second of audio.
 
-    Range [0, inf), lower is better; there is no naive baseline. Rodriguez-Fuentes & Penagarikano
-    2013, section 4.3.
+    Range [0, inf); lower is better. No naive baseline. Rodriguez-Fuentes & Penagarikano 2013,
+    section 4.3.
     """
     return indexing_speed_factor(_sum(totals, "cpu_indexing"), _sum(totals, "audio")), NONE
 
 
 def ssf(totals: Totals, _: Application) -> Result:
-    """Searching speed factor: hours of CPU for an hour of queries in an hour of audio (1/hour).
+    """Searching speed factor in 1/hour: CPU hours for each hour of queries and each hour of audio.
 
-    Range [0, inf), lower is better; there is no naive baseline. Rodriguez-Fuentes & Penagarikano
-    2013, Eq. 46-47.
+    Range [0, inf); lower is better. No naive baseline. Rodriguez-Fuentes & Penagarikano 2013, Eq.
+    46-47.
     """
     sums = (_sum(totals, name) for name in ("cpu_searching", "query", "audio"))
     return searching_speed_factor(*sums), NONE
 
 
 def pmu_indexing(totals: Totals, _: Application) -> Result:
-    """Peak memory of the largest single process of indexing in GB (1e9 bytes).
+    """Peak memory of the largest single process of indexing, in GB (1e9 bytes).
 
-    Range [0, inf), lower is better; there is no naive baseline. Rodriguez-Fuentes & Penagarikano
-    2013, section 4.3.
+    Range [0, inf); lower is better. No naive baseline. Rodriguez-Fuentes & Penagarikano 2013,
+    section 4.3.
     """
     return _sum(totals, "peak_indexing") / GIGA, NONE
 
 
 def pmu_searching(totals: Totals, _: Application) -> Result:
-    """Peak memory of the largest single process of searching in GB (1e9 bytes).
+    """Peak memory of the largest single process of searching, in GB (1e9 bytes).
 
-    Range [0, inf), lower is better; there is no naive baseline. Rodriguez-Fuentes & Penagarikano
-    2013, section 4.3.
+    Range [0, inf); lower is better. No naive baseline. Rodriguez-Fuentes & Penagarikano 2013,
+    section 4.3.
     """
     return _sum(totals, "peak_searching") / GIGA, NONE
 
@@ -166,8 +166,9 @@ def pmu_searching(totals: Totals, _: Application) -> Result:
 def pl(totals: Totals, application: Application) -> Result:
     """Processing load: 0.1 ISF PMU_indexing + 0.9 SSF PMU_searching.
 
-    Range [0, inf), lower is better; there is no naive baseline. Rodriguez-Fuentes & Penagarikano
-    2013, Eq. 48.
+    ISF and SSF are the speed factors `isf` and `ssf`; PMU is the peak memory of a phase in GB.
+    Range [0, inf); lower is better. No naive baseline. Rodriguez-Fuentes & Penagarikano 2013, Eq.
+    48.
     """
     parts: list[Any] = [f(totals, application)[0] for f in (isf, pmu_indexing, ssf, pmu_searching)]
     return processing_load(*parts), NONE

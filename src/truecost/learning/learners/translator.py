@@ -252,7 +252,7 @@ def _knowledge(pairs: tuple[tuple[str, str], ...], rounds: int, longest: int) ->
 
 @lru_cache(maxsize=4096)
 def _translated(text: str, knowledge: Knowledge, longest: int) -> Translation:
-    """What is said of a sentence; knowledge is told apart by its identity."""
+    """The translation of a sentence; cached by the identity of the knowledge."""
     return translate(source_words(text), knowledge, longest)
 
 

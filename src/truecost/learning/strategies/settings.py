@@ -152,8 +152,8 @@ def places(strategy: str, batch: Batch, outputs: Outputs) -> tuple[str, Floats]:
 def _given(
     strategy: str, batch: Batch, outputs: Outputs, name: str, what: str, others: str
 ) -> Floats:
-    """What the learner says of the items, checked as the loop checks it, with rows of one order of
-    sums; an error where it says nothing.
+    """Predictions of the learner for the items, checked as in the loop; their rows have one order
+    of sums. An error if the learner has none.
     """
     values = getattr(outputs, name)
     if values is None:

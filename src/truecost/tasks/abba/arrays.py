@@ -46,7 +46,9 @@ class Words:
 
     @staticmethod
     def from_data(data: DataTable) -> "Words":
-        """Those of a study: UsageError where one model alone has a name, or both have the same."""
+        """The names of the models in a study: UsageError where only one has a name, or both are
+        equal.
+        """
         given = data.a, data.b
         if (data.a is None) != (data.b is None):
             raise UsageError("the name of one model is given: --a and --b go together")
@@ -329,7 +331,7 @@ def join_labels(log: Table, labels: Table, options: LogOptions) -> Joined:
 
 
 def _filled(labels: Table, log: Table, known: pl.Series, options: LogOptions) -> Filled:
-    """What the file says, held against the ids of the log."""
+    """The values of the file, joined with the ids of the log."""
     mapped = {"id": options.column("id", log), "label": options.columns.get("label")}
     columns = {key: named_column(labels, key, name, COLUMNS) for key, name in mapped.items()}
     file = Log(labels, LogOptions(columns))
@@ -379,7 +381,7 @@ def _with_inclusion(
 def _problems(
     labels: Table, filled: Filled, known: Floats, waiting: Mask, changed: int
 ) -> Iterator[str]:
-    """What a reader should know of the file; `known` are all labels, those of the log included."""
+    """Warnings about the file; `known` are all labels, those of the log included."""
     own, every = (y[~np.isnan(y)] for y in (filled.label, known))
     if is_one_label(own) and not is_one_label(every):  # else it is said of the deployment
         yield f"all {len(own)} labels of {labels.source} are {own[0]:g}: {ONE_LABEL}"

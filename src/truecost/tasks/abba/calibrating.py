@@ -348,7 +348,7 @@ def _held_against_isotonic(
 
 
 def _shared_with(log: Deployment, train: Deployment) -> list[str]:
-    """What stands in both, which the calibration has seen."""
+    """Items that occur in both, which the calibration has seen."""
     pairs = [("of the items", log.ids, train.ids)]
     if log.units and train.units:
         pairs.append(("of the units", units_of_items(log), units_of_items(train)))
@@ -359,9 +359,9 @@ def _shared_with(log: Deployment, train: Deployment) -> list[str]:
 def _warnings(
     scores: Floats, known: LabelledItems, mean: float, by_cell: pl.DataFrame, *, other: bool
 ) -> Iterator[str]:
-    """Where the curve is far from the isotonic one, and probabilities from labels in a cell, by
-    more than chance explains; whether many items have scores for which nothing was seen. `other`
-    says that there are training data beside the log.
+    """Warnings about a curve far from the isotonic one, about probabilities far from the labels of
+    a cell, both by more than chance explains, and about many items with scores beyond the training
+    scores. `other`: whether there are training data beside the log.
     """
     effective = float(known.weights.sum() ** 2 / (known.weights**2).sum())
     if mean > max(FAR, CHANCE * effective ** (-1 / 3)):

@@ -226,7 +226,9 @@ def split_found(traffic: Traffic) -> list[CheckFinding]:
 
 
 def labels_found(deployment: Deployment) -> list[CheckFinding]:
-    """Which cells have no label, or fewer than `FEW` of one; or that there is none at all."""
+    """Findings about cells without a label, or with fewer than `FEW` of one; or about a log without
+    any.
+    """
     if not deployment.labelled.any():
         text = "no item has a human label: machine labels alone, without correction"
         return [CheckFinding(name="labels", state="warning", text=text)]
@@ -276,7 +278,7 @@ def log_width(lower: float | None, upper: float | None) -> float:
 
 
 def narrower_found(rows: Sequence[Estimate]) -> list[CheckFinding]:
-    """Which of the direct and the pooled estimate has the narrower interval, for each ratio.
+    """The narrower one of the intervals of the direct and the pooled estimate, for each ratio.
 
     The pooled one has by the theory of single items; with users as units it may be the other.
     """

@@ -114,7 +114,7 @@ def _quantile(values: Array, tail: float) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Choosing:
-    """From curves over a grid to rows and a plane."""
+    """The choice of thresholds from curves over a grid, as rows and a plane."""
 
     grid: Floats  # (thresholds,)
     rules: tuple[Rule, ...]
@@ -135,7 +135,7 @@ class Choosing:
 
     @cached_property
     def chosen(self) -> dict[str, tuple[int, Array]]:
-        """By rule the place of the threshold at the point, and in each replicate; -1 for none."""
+        """Index of the threshold of each rule at the point, and in each replicate; -1 for none."""
         return {str(rule): self._places(rule) for rule in self.rules}
 
     def _places(self, rule: Rule) -> tuple[int, Array]:
@@ -181,7 +181,7 @@ class Choosing:
         return self._finished(row, rule, at, curve, ends)
 
     def _nothing(self, rule: Rule) -> str:
-        """Why no threshold is chosen."""
+        """The reason why no threshold is chosen."""
         kept = self.curves[rule.limits].point
         keeps = kept <= rule.limit if rule.limits == "rfpr" else kept >= rule.limit
         if not keeps.any():

@@ -328,7 +328,7 @@ def checks(
 
 
 def _cell_checks(deployment: Deployment, source: str) -> list[Check]:
-    """How many items and labels each cell has, and where labels are few."""
+    """Numbers of items and labels of each cell, with warnings about few labels."""
     found = [_cell(deployment, k, source) for k in range(len(CELLS))]
     machine = deployment.machine
     if not deployment.labelled.any():

@@ -126,7 +126,9 @@ WORDS = {  # columns of the tables that are printed
 
 @dataclass(frozen=True, kw_only=True)
 class ItemFile(ToFile):
-    """The same where nothing is scored: what is for scores is refused, and not offered."""
+    """Options of the output of commands that score nothing: options about scores are refused and
+    hidden.
+    """
 
     print_config: Hidden = False
     cite: Hidden = False
@@ -135,7 +137,7 @@ class ItemFile(ToFile):
 @Parameter(name="*", group="Output")
 @dataclass(frozen=True, kw_only=True)
 class ChosenFile(ItemFile):
-    """Where the chosen items go."""
+    """Options of the file of chosen items."""
 
     output: Target = None
     """File for the items to label, with an empty column label; - for standard output."""
@@ -148,7 +150,7 @@ class ChosenFile(ItemFile):
 @Parameter(name="*", group="Output")
 @dataclass(frozen=True, kw_only=True)
 class CalibratedFile(ItemFile):
-    """Where the probabilities go."""
+    """Options of the file of probabilities."""
 
     output: Target = None
     """File for all columns of the log and the probability; - for standard output."""

@@ -45,7 +45,7 @@ Parts = dict[str, dict[str, Array]]  # statistics of each row by part
 
 
 def plan_of(deployment: Deployment, plan: Plan) -> Plan:
-    """How a deployment is resampled: Poisson weights unless the number of units is known."""
+    """The resampling plan of a deployment: Poisson weights unless the number of units is known."""
     if plan.scheme == "blocks":
         raise UsageError("moving blocks need items in time order: AB/BA draws users within arms")
     known = deployment.traffic.units is not None or deployment.traffic.users is not None
@@ -267,7 +267,7 @@ class Linear:
         return Linear(evidence, found)
 
     def adjusted(self) -> "Linear":
-        """The same with half an item of either label added to each cell, known to the machine."""
+        """The cells with half an item of either label added to each, known to the machine."""
         found = dict(self.sums)
         for label in (0, 1):
             for key, one in self.pseudo(label).items():
@@ -383,7 +383,9 @@ def leans(few: Array, label: int) -> tuple[Lean, Lean]:
 
 
 def few_labels(deployment: Deployment) -> Mask:
-    """Which cells have fewer than `ENOUGH` human labels, but items without; shape (arm, other)."""
+    """Whether each cell has fewer than `ENOUGH` human labels, and items without; shape (arm,
+    other).
+    """
     least = np.minimum(deployment.items_by_cell, ENOUGH)
     short = deployment.labels_by_cell < least
     unequal = deployment.effective_labels < least * (1 - 1e-9)

@@ -26,8 +26,8 @@ MOST = 20.0  # of a limit: no two models that are held against each other lie fu
 
 @dataclass(frozen=True)
 class Rule:
-    """How a threshold is chosen: highest rRecall with rFPR <= limit, or lowest rFPR with
-    rRecall >= limit.
+    """A rule for thresholds: highest rRecall with rFPR <= limit, or lowest rFPR with rRecall >=
+    limit.
     """
 
     name: Literal["max-rfpr", "min-rrecall"]
@@ -59,7 +59,7 @@ class Rule:
         return self.bounded(rrecall, rfpr, rfpr if self.limits == "rfpr" else rrecall)
 
     def bounded(self, rrecall: Array, rfpr: Array, bound: Array) -> Ints:
-        """The same where the limit holds for a bound of one of the ratios; NaN keeps no limit."""
+        """Index of the best point whose bound keeps the limit; -1 without one; NaN keeps none."""
         known = np.isfinite(rrecall) & np.isfinite(rfpr) & ~np.isnan(bound)
         if self.limits == "rfpr":
             goal = np.where(known & (bound <= self.limit), rrecall, -np.inf)[..., ::-1]
@@ -71,7 +71,7 @@ class Rule:
 
 
 def improving(rrecall: Array, rfpr: Array) -> Mask:
-    """Where neither ratio is worse than 1 and one of them is better (the region of Figure 2)."""
+    """Whether neither ratio is worse than 1 and one of them is better (the region of Figure 2)."""
     better = (rrecall >= 1) & (rfpr <= 1) & ((rrecall > 1) | (rfpr < 1))
     return np.asarray(better & np.isfinite(rrecall))
 
@@ -337,7 +337,7 @@ def _cell(deployment: Deployment, k: int, held: LabelledCell | None) -> CellCoun
 
 
 def _machine(cell: CellCounts, level: float) -> list[CheckFinding]:
-    """How far the machine is from humans in a cell; nothing without its scores or labels."""
+    """The distance of the machine from humans in a cell; None without machine scores or labels."""
     name, human, machine = cell.cell, cell.share, cell.machine_known
     if human is None or machine is None:
         return []

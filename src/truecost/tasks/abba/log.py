@@ -191,7 +191,7 @@ class Log:
         return bad
 
     def _share(self, k: int, bad: Mask) -> str:
-        """How many of the items of an arm, and which share of them."""
+        """The number of items of an arm, and their share."""
         own = int((self.arm == k).sum())
         many, share = int(bad.sum()), figure(bad.sum() / own, "%")
         return f"{many} of {counted(own, 'item')} collected by {ARMS[k]} ({share})"

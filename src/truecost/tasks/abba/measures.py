@@ -1,4 +1,4 @@
-"""Measures of two models of which only accepted items are collected: a candidate over the deployed.
+"""AB/BA and A/B tests: candidate against deployed model, from accepted items only.
 
 All read the tally `collected` with the axes arm (A, B) and other (accepts, rejects): the cells 11A,
 10A, 11B, 01B. Its statistics: `items` counts the collected items and `labels` those with a human
@@ -78,7 +78,7 @@ def corrected(sums: Sums, lean: Lean | None = None) -> tuple[Array, Array]:
 
 
 def clipped(sums: Sums) -> Array:
-    """How many cells have a corrected total outside 0 to their number of items."""
+    """Number of cells with a corrected total outside 0 to their number of items."""
     n, total = sums("collected", "items"), _unclipped(sums, None)
     beyond = np.abs(total - np.clip(total, 0.0, n)) > CORRECTION * n
     return np.asarray(beyond.sum(axis=(-2, -1)))
@@ -175,30 +175,34 @@ def _with_clipped(label: int, totals: Totals, estimator: str) -> Told:
 
 
 def rrecall(totals: Totals, _: Application, estimator: str) -> Told:
-    """Recall of the candidate B over that of the deployed A, P(B = 1 | L = 1) / P(A = 1 | L = 1).
+    """Recall of the candidate model B divided by that of the deployed model A.
 
-    Range [0, inf), higher is better; 1 is a candidate that finds as many as the deployed model. By
-    Bayes' theorem it is P(B = 1 | A = 1, L = 1) / P(A = 1 | B = 1, L = 1), which collected items
-    estimate. Petegrosso et al. 2022, Eq. 1, 2, 6, 9.
+    P(B = 1 | L = 1) / P(A = 1 | L = 1). By Bayes' theorem, this equals P(B = 1 | A = 1, L = 1) /
+    P(A = 1 | B = 1, L = 1), which can be estimated from accepted items. The parameter is the
+    estimator: `direct`, `pooled` or `ab` (human labels), `soft` (machine labels), `corrected`
+    (machine labels corrected by human ones). Range [0, inf); higher is better. 1: both models find
+    equally many targets. Petegrosso et al. 2022, Eq. 1, 2, 6, 9.
     """
     return _with_clipped(1, totals, estimator)
 
 
 def rfpr(totals: Totals, _: Application, estimator: str) -> Told:
-    """False-positive rate of the candidate B over that of the deployed A, P(B = 1 | L = 0) / P(A =
-    1 | L = 0).
+    """False-positive rate of the candidate model B divided by that of the deployed model A.
 
-    Range [0, inf), lower is better; 1 is a candidate that falsely accepts as much as the deployed
-    model. Petegrosso et al. 2022, Eq. 3, 6, 7, 8.
+    P(B = 1 | L = 0) / P(A = 1 | L = 0). The parameter is the estimator: `direct`, `pooled` or `ab`
+    (human labels), `soft` (machine labels), `corrected` (machine labels corrected by human ones).
+    Range [0, inf); lower is better. 1: both models accept equally many nontargets. Petegrosso et
+    al. 2022, Eq. 3, 6, 7, 8.
     """
     return _with_clipped(0, totals, estimator)
 
 
 def rfdr(totals: Totals, _: Application) -> Result:
-    """False-discovery rate of arm B over that of arm A: shares of false accepts among the accepted.
+    """False-discovery rate of arm B divided by that of arm A.
 
-    A plain A/B test: items collected by B against items collected by A, without offline decoding.
-    Range [0, inf), lower is better; 1 is no difference. Petegrosso et al. 2022, Eq. 13 and A.1.3.
+    The false-discovery rate is the share of nontargets among the accepted items of the arm. This is
+    a plain A/B test: it needs no offline decisions of the other model. Range [0, inf); lower is
+    better. 1: no difference. Petegrosso et al. 2022, Eq. 13 and A.1.3.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         false = human(totals.sums)[1].sum(axis=-1)
@@ -206,21 +210,22 @@ def rfdr(totals: Totals, _: Application) -> Result:
 
 
 def raccepts(totals: Totals, _: Application) -> Result:
-    """Accepted items per exposure of arm B over those of arm A, whatever their labels: a plain A/B
-    test.
+    """Accepted items per exposure of arm B divided by those of arm A, without labels.
 
-    Range [0, inf); neither way is better by itself (the direction is that of fewer interruptions);
-    1 is no difference. Petegrosso et al. 2022, A.1.3.
+    The exposure is the traffic of an arm, such as its hours or users. This is a plain A/B test.
+    Range [0, inf). 1: no difference. Neither direction is better by itself; the row has the
+    direction of fewer accepted items. Petegrosso et al. 2022, A.1.3.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         return ab_ratio(totals.sums("collected", "items"), totals.sums), 1.0
 
 
 def rmean(totals: Totals, _: Application, column: str) -> Result:
-    """Mean of a numeric column over the items of arm B, over that of arm A: a plain A/B test.
+    """Mean of a numeric column over the items of arm B divided by that of arm A.
 
-    Range (-inf, inf); 1 is no difference. Which way is better depends on the column (the direction
-    is that of costs such as latency). Petegrosso et al. 2022, A.1.3.
+    The parameter is the name of the column. This is a plain A/B test. Range (-inf, inf). 1: no
+    difference. Which direction is better depends on the column; the row has the direction of a
+    cost, such as latency. Petegrosso et al. 2022, A.1.3.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         items = totals.sums("collected", "items").sum(axis=-1)
@@ -245,7 +250,9 @@ def _both_ways(statistic: str) -> Rule:
 
 
 def _pooled_rule(statistic: str) -> Rule:
-    """The same with the items that both accept from both arms, as many as fall to either arm."""
+    """The interval rule of the pooled estimate: items that both models accept come from both arms,
+    in proportion to their numbers.
+    """
 
     def rates(totals: Totals, *_: object) -> list[Rate]:
         both = np.asarray(totals.sums("collected", "items"), np.float64)[0, :, 0]

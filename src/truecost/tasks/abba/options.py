@@ -92,7 +92,7 @@ class AbbaTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class SelectionTable(PartialTable, frozen=True, kw_only=True):
-    """Which items get labels, and what these are for."""
+    """Options of `abba select`: the choice of items for labels."""
 
     __group__: ClassVar[str] = "Selection"
 
@@ -120,7 +120,9 @@ class SelectionTable(PartialTable, frozen=True, kw_only=True):
 
 
 class MachineTable(PartialTable, frozen=True, kw_only=True):
-    """How machine scores become probabilities of a true accept."""
+    """Options of `abba calibrate`: the map from machine scores to probabilities of a true
+    accept.
+    """
 
     __group__: ClassVar[str] = "Calibration"
 
@@ -146,7 +148,7 @@ class MachineTable(PartialTable, frozen=True, kw_only=True):
 
 
 class SimulationTable(PartialTable, frozen=True, kw_only=True):
-    """How large a simulation of Petegrosso et al. 2022 is."""
+    """Options of the simulations of Petegrosso et al. 2022: their sizes."""
 
     __group__: ClassVar[str] = "Simulation"
 

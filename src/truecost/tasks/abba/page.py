@@ -227,7 +227,7 @@ def _name(check: CheckFinding) -> str:
 
 
 def _line(about: str, d: Description, check: CheckFinding) -> Line:
-    """What a check found."""
+    """The line of a finding."""
     text = check.text.removeprefix(f"{check.name.partition(' ')[2]}: ")  # the name says it
     cell = next((c for c in d.cells if check.name == f"labels {c.cell}" and c.labels), None)
     if cell is not None:

@@ -97,7 +97,7 @@ def ratios(rows: Sequence[Row], *, title: str = "") -> Picture:
 
 
 def _headed_names(rows: Sequence[Row]) -> list[tuple[str, str]]:
-    """What tells each row from the others: a heading, where they differ in several, and a name."""
+    """The names that distinguish rows: a heading, where they differ in several dims, and a name."""
     subsets = [r.dims.get("subset", "all") for r in rows]
     columns = [
         [s.removeprefix(prefix_of(subsets)) for s in subsets],
@@ -218,7 +218,7 @@ def held_cells(description: Description) -> tuple[CellCounts, ...]:
 
 
 def _gap(c: CellCounts) -> Shown:
-    """How much higher the human share is, with its interval."""
+    """The excess of the human share, with its interval."""
     numbers = c.human_minus_machine, c.lower, c.upper
     said = "" if numbers[0] is None else " ".join(uncertain(*numbers, "pp", sign=True)).strip()
     return Shown(said, *numbers)

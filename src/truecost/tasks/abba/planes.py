@@ -45,7 +45,7 @@ class Path:
             self.defined = (self.ratio["rrecall"] > 0) & (self.ratio["rfpr"] > 0)
 
     def place(self, threshold: float | None) -> int | None:
-        """Where a threshold stands in the grid, if both ratios have a logarithm there."""
+        """The position of a threshold in the grid, if both ratios have a logarithm there."""
         if threshold is None or threshold not in self.thresholds:
             return None
         at = int(np.searchsorted(self.thresholds, threshold))
@@ -92,7 +92,7 @@ class Path:
         return f"threshold {self.thresholds[at]:.4g}: {', '.join(said)}"
 
     def row(self, at: int) -> tuple[str, ...]:
-        """The same as cells of a table."""
+        """The figures as cells of a table."""
         value = self.thresholds[at]
         cells = (text for name in RATIOS for text in self.figures(at, name))
         kinds = ["deployed"] if value == self.plane.deployed else []

@@ -381,7 +381,7 @@ def context_of(deployment: Deployment, dims: Mapping[str, str]) -> Context:
 
 
 def _weighing(deployment: Deployment) -> str:
-    """How labels stand for the items that have none, for signatures."""
+    """The weighting of labels for items without one, for signatures."""
     if deployment.inclusion is not None:
         return "weighted"
     if deployment.labelled.all() or not deployment.labelled.any():
@@ -390,7 +390,7 @@ def _weighing(deployment: Deployment) -> str:
 
 
 def untimed(deployment: Deployment) -> dict[str, str]:
-    """That the labels took no measured time, where that is so, by the key of the price."""
+    """The reason why labels without a measured time cost nothing, by the key of the price."""
     d = deployment
     if d.seconds is not None and (d.labelled & np.isfinite(d.seconds)).any():
         return {}

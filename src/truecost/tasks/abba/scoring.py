@@ -234,7 +234,7 @@ class Trust:
         return log_interval(self.linear, function, self.level, adjusted=adjusted)
 
     def why(self, estimator: str, label: int) -> str:
-        """Why a ratio is undefined or infinite, by its cells."""
+        """The reason why a ratio is undefined or infinite, from its cells."""
         d = self.deployment
         found = zip(CELLS, d.items_by_cell, d.labels_by_cell, strict=True)
         bare = [cell for cell, items, labels in found if items and not labels]

@@ -223,7 +223,7 @@ def _floors(strata: Strata, floor: int, total: int) -> tuple[Ints, int]:
 def _spreads(
     precisions: Mapping[str, Precision], target: LabelTarget, low: Ints, total: int
 ) -> Floats:
-    """What labels are to be proportional to, for a target."""
+    """The quantity that numbers of labels are proportional to, for a target."""
     if target != "both":
         return precisions[target].spreads
     squares = np.zeros(len(low))
@@ -234,7 +234,7 @@ def _spreads(
 
 
 def _draw(codes: Array, labelled: Mask, wanted: Ints, seed: int) -> Array:
-    """Which items are chosen: of each stratum those with the least of independent numbers."""
+    """The chosen items: in each stratum those with the smallest of independent random numbers."""
     numbers = np.random.Generator(np.random.Philox(seed)).random(len(codes))
     free = pl.DataFrame({"stratum": codes, "number": np.where(labelled, np.inf, numbers)})
     place = free.select(pl.col("number").rank("ordinal").over("stratum")).to_series()
@@ -331,7 +331,7 @@ def _expected(
 def _budget_problems(
     budget: int, chosen: int, floor: int, reached: int, strata: int
 ) -> Iterator[str]:
-    """What the budget does not do."""
+    """Warnings about a budget that is too small or too large."""
     if budget > chosen:
         yield (
             f"the budget of {counted(budget, 'label')} is more than the "
@@ -345,7 +345,7 @@ def _budget_problems(
 
 
 def _rate_problems(deployment: Deployment, strata: Strata) -> Iterator[str]:
-    """Where assumed rates come from other than from labels."""
+    """A warning about assumed rates that do not come from labels."""
     if deployment.machine is not None and not is_probable(deployment.machine):
         yield (
             "machine scores lie outside [0, 1]: rates are not taken from them; calibrate them "
@@ -371,7 +371,7 @@ def _cells_from(strata: Strata, source: str) -> list[str]:
 
 
 def _label_problems(deployment: Deployment, strata: Strata, labels: Ints) -> Iterator[str]:
-    """What the labels will mean, and where they will be few."""
+    """Warnings about the meaning of the labels, and about strata with few of them."""
     earlier = int(deployment.labelled.sum())
     if earlier:
         how = f"the inclusion probabilities of {counted(earlier, 'earlier label')} have grown"

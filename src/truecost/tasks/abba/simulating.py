@@ -212,12 +212,12 @@ def _table1(datasets: int, plan: Plan, progress: Progress) -> Found:
 
 
 def _printed(paper: tuple[float, float, float] | None) -> dict[str, float]:
-    """What the paper prints."""
+    """The values printed in the paper."""
     return dict(zip(("paper", "paper_lower", "paper_upper"), paper or (), strict=False))
 
 
 def _summary(rows: Sequence[Estimate], truth: float) -> dict[str, Any]:
-    """Of one measure and estimator over data sets: middle, bias, width and coverage."""
+    """The results of one measure and estimator over data sets: middle, bias, width and coverage."""
     points, lower, upper = np.array([(r.value, r.lower, r.upper) for r in rows], float).T
     upper = np.where(np.isnan(upper), np.inf, upper)
     with np.errstate(divide="ignore", invalid="ignore"):

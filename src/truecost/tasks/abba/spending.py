@@ -1,5 +1,5 @@
-"""Costs of a deployment in one currency: labels, false accepts, and the candidate against the
-deployed model.
+"""Cost of the candidate against the deployed model: labels, false accepts and misses in one
+currency.
 
 All read the tally `collected` by human labels (see `measures.py`), and `labelling`: the `seconds`
 of the labels that were `timed`. How many targets neither model accepts is not known, so that no sum
@@ -76,18 +76,20 @@ def _more(totals: Totals) -> dict[str, Array]:
 
 
 def candidate_cost(totals: Totals, application: Application) -> Result:
-    """Cost of the candidate's misses and false accepts minus the deployed model's, on A's traffic.
+    """Cost of the errors of the candidate minus that of the deployed model, on the traffic of arm
+    A.
 
-    miss x T_A (1 - rRecall) + false alarm x F_A (rFPR - 1): T_A and F_A true and false accepts of
-    arm A, both ratios direct. Range (-inf, inf), lower is better; the naive baseline keeps the
-    deployed model, 0. Undefined where one of the ratios is. Petegrosso et al. 2022, Eq. 1-3.
+    (price of a miss) T_A (1 - rRecall) + (price of a false alarm) F_A (rFPR - 1). T_A and F_A are
+    the correctly and the falsely accepted items of arm A; rRecall and rFPR are `rrecall:direct` and
+    `rfpr:direct`. Range (-inf, inf); lower is better. Naive baseline: the deployed model stays, 0.
+    Undefined if rRecall or rFPR is undefined. Petegrosso et al. 2022, Eq. 1-3.
     """
     found = cost_of(application.prices, _more(totals))
     return np.broadcast_to(found, (totals.block.count,)), 0.0
 
 
 def _cost_of_misses(totals: Totals, application: Application) -> Result:
-    """What of it misses cost."""
+    """The part of the cost that is due to misses."""
     found = cost_of(application.prices, _more(totals), ("miss",))
     return np.broadcast_to(found, (totals.block.count,)), NONE
 
@@ -95,9 +97,9 @@ def _cost_of_misses(totals: Totals, application: Application) -> Result:
 def break_even_miss(totals: Totals, application: Application) -> Result:
     """Price of a miss at which the candidate and the deployed model cost the same.
 
-    false alarm x F_A (rFPR - 1) / (T_A (rRecall - 1)), as in `candidate_cost`. Range [0, inf);
-    there is no naive baseline. Undefined if no price of a miss changes the decision; then the row
-    names the model that costs more at every price. Petegrosso et al. 2022, Eq. 1-3.
+    (price of a false alarm) F_A (rFPR - 1) / (T_A (rRecall - 1)), with the terms of
+    `candidate_cost`. Range [0, inf). No naive baseline. Undefined if one model costs more at every
+    price of a miss; the row then names it. Petegrosso et al. 2022, Eq. 1-3.
     """
     more, price = _more(totals), application.prices.false_alarm
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -112,8 +112,7 @@ def gain(weights: npt.ArrayLike, rates: npt.ArrayLike, overall: float | None = N
     >>> round(found.gain, 4), round(found.gain_of_strata, 4)
     (0.2423, 0.0824)
     >>> print(found.problems[0])
-    the overall rate is given as 0.08, but the strata have 0.065 together: only the gain at 0.065 \
-can be expected
+    the overall rate is given as 0.08, but the strata have 0.065 together: only the gain at ...
     """
     shares, p = _checked(weights, rates)
     together = float((shares * p).sum())
@@ -201,7 +200,7 @@ def _label_counts(spreads: Floats, low: Ints, high: Ints, total: int) -> Ints:
 
 
 def _offer(spreads: Floats, found: Ints, stratum: np.intp) -> tuple[float, np.intp]:
-    """How much one more label of a stratum changes the sum, for a heap."""
+    """The change of the sum by one more label of a stratum, for a heap."""
     n = int(found[stratum])
     return -float(spreads[stratum] ** 2) / (n * (n + 1)) if n else -np.inf, stratum
 
@@ -238,7 +237,7 @@ class Strata:
 
     @property
     def source(self) -> list[str]:
-        """Where the rates of each stratum come from, joined by +."""
+        """The origins of the rates of each stratum, joined by +."""
         rows = zip(self.sources, self.sizes > 0, strict=True)
         return ["+".join(sorted(set(row[there]))) for row, there in rows]
 
@@ -303,7 +302,7 @@ def _smoothed(false: Floats, weight: Floats, labelled: Ints, rate: Floats) -> Fl
 def _groups_of_rates(
     rates: Mapping[str, float], names: Array
 ) -> Iterator[tuple[tuple[Array, ...], float]]:
-    """Which groups a given rate is for, and the rate: UsageError when it is for none."""
+    """The groups that a given rate is for, and the rate; UsageError when there is no such group."""
     strata, cells = np.arange(len(names)), np.arange(len(CELLS))
     by_stratum = set(rates) <= set(names)
     unknown = [] if by_stratum else [name for name in rates if name not in CELLS]
@@ -322,7 +321,7 @@ def _groups_of_rates(
 
 @dataclass(frozen=True, eq=False)
 class Precision:
-    """How the standard error of a result depends on the numbers of labels of the S strata.
+    """The standard error of a result as a function of the numbers of labels of the S strata.
 
     A spread is the size of a stratum times the standard deviation of an item's part in the result.
     """

@@ -64,7 +64,7 @@ def about_ratios(_: Story, row: Row) -> str:
 
 
 def headline(story: Story) -> str:
-    """How B does against A in a few words, and for which deployments or at which thresholds."""
+    """The comparison of B with A in words, with its deployments or thresholds."""
     part, found = story.parts[0], dict[str, list[str]]()
     planes = [p for p in trusted(_planes(story, part)) if not p.subset]
     for plane in planes:
@@ -97,7 +97,7 @@ def verdict(story: Story) -> list[Group]:
 
 
 def _deployments(story: Story, part: Part) -> list[Line]:
-    """What the estimator to trust says of each deployment."""
+    """The recommended estimate of each deployment."""
     rows = [r for r in story.whole if part_of(r) == part]
     found: dict[str, dict[str, Row]] = {}
     for row in mean_rows(rows):
@@ -137,7 +137,7 @@ def sentence(both: dict[str, Row]) -> str:
 
 
 def _change(row: Row) -> str:
-    """How much more or less B does than A, with the interval."""
+    """The change from A to B, with the interval."""
     more, less, same, times = WORDS[row.measure]
     if row.value is None and not endless(row):
         return f"cannot be judged by {UNDEFINED[row.measure]} ({value(row)})"
@@ -186,7 +186,7 @@ def _cautions(both: dict[str, Row]) -> str:
 
 
 def _other_side(rows: Sequence[Row], system: str) -> str:
-    """Where machine labels alone would say the opposite."""
+    """A warning where machine labels alone would give the opposite verdict."""
     own = (r for r in rows if r.dims["system"] == system and "other_side" in r.flags)
     said = [f"{r.measure} {value(r)}" for r in own]
     return f"Machine labels alone show the opposite: {', '.join(said)}" if said else ""
@@ -238,7 +238,7 @@ def plane_name(plane: Plane, planes: Sequence[Plane]) -> str:
 
 
 def _threshold(story: Story, plane: Plane, chosen: Chosen, name: str) -> Line:
-    """What a rule chooses, and what that gives."""
+    """The threshold chosen by a rule, with its ratios."""
     both = plane.rows(story.values, chosen)
     name = f"{name}, {words.rule_words(chosen.rule, plane.by)}"
     if chosen.threshold is None or not both:

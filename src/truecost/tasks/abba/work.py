@@ -150,7 +150,7 @@ class LogFile:
 
 
 def _both_arms(data: DataTable, what: str) -> Any:
-    """What is given of both arms, or of neither."""
+    """The values of an option given for both arms, or None; UsageError for one arm only."""
     a, b = (getattr(data, f"{what}_{arm}") for arm in "ab")
     if (a is None) != (b is None):
         raise UsageError(
@@ -217,7 +217,7 @@ def checks_of_log(source: Source, reader: Reader, study: Study, _: str | None) -
 
 
 def remarks(study: "Study", parts: "Sequence[Part]") -> Sequence[str]:
-    """Which thresholds of B improve both ratios, and what their limits are worth.
+    """Remarks: thresholds of B that improve both ratios, and the effect of limits.
 
     A limit that every threshold meets has no effect; one that is met by the value is met about as
     often as not, and an interval whose bound chose the threshold does not account for that choice:
@@ -234,8 +234,8 @@ def remarks(study: "Study", parts: "Sequence[Part]") -> Sequence[str]:
 
 
 def _improving(plane: Plane) -> Iterator[str]:
-    """Which thresholds improve both ratios; then the limits without effect, and where to look
-    (not of a test set, which was not deployed).
+    """Remarks on thresholds that improve both ratios, on limits without effect, and on where to
+    look next (not for a test set, which was not deployed).
     """
     text = "no threshold of B improves both ratios"
     if plane.better:

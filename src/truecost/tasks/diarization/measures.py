@@ -1,4 +1,4 @@
-"""Measures of who spoke when, and of whether anyone did: shares of time.
+"""Speaker diarization and voice activity detection: shares of time.
 
 `speech` holds microseconds of speaker time: `reference` (sum of T Nref over the scored stretches,
 of T seconds each), `correct`, `missed` (sum of T max(0, Nref - Nsys)), `false_alarm` (sum of
@@ -23,77 +23,83 @@ ERRORS = "missed+false_alarm+confusion"
 def der(totals: Totals, _: Application) -> Result:
     """Diarization error rate: (missed + false alarm + confusion) / speaker time of the reference.
 
-    sum of T (max(Nref, Nsys) - Ncorrect) / sum of T Nref. Range [0, inf), lower is better; the
-    naive baseline is an empty output and gets 1. Undefined without scored reference speech.
+    sum T (max(Nref, Nsys) - Ncorrect) / sum T Nref. Range [0, inf); lower is better. Naive
+    baseline: an empty output, 1. Undefined without speech in the scored part of the reference.
     Prokopalo et al. 2020, appendix B (Eq. 4-5).
     """
     return ratio(totals, SPEECH, ERRORS, "reference"), 1.0
 
 
 def missed(totals: Totals, _: Application) -> Result:
-    """Missed speaker time / speaker time of the reference; a part of `der`.
+    """Missed speaker time / speaker time of the reference; the first part of `der`.
 
-    sum of T max(0, Nref - Nsys) / sum of T Nref. Range [0, 1], lower is better; no naive baseline.
-    Undefined without scored reference speech. Prokopalo et al. 2020, appendix B (Eq. 4-5).
+    sum T max(0, Nref - Nsys) / sum T Nref. Range [0, 1]; lower is better. No naive baseline.
+    Undefined without speech in the scored part of the reference. Prokopalo et al. 2020, appendix B
+    (Eq. 4-5).
     """
     return ratio(totals, SPEECH, "missed", "reference"), NONE
 
 
 def false_alarm(totals: Totals, _: Application) -> Result:
-    """Surplus speaker time of the output / speaker time of the reference; a part of `der`.
+    """Speaker time of the output beyond that of the reference / speaker time of the reference; the
+    second part of `der`.
 
-    sum of T max(0, Nsys - Nref) / sum of T Nref. Range [0, inf), lower is better; no naive
-    baseline. Undefined without scored reference speech. Prokopalo et al. 2020, appendix B (Eq.
-    4-5).
+    sum T max(0, Nsys - Nref) / sum T Nref. Range [0, inf); lower is better. No naive baseline.
+    Undefined without speech in the scored part of the reference. Prokopalo et al. 2020, appendix B
+    (Eq. 4-5).
     """
     return ratio(totals, SPEECH, "false_alarm", "reference"), NONE
 
 
 def confusion(totals: Totals, _: Application) -> Result:
-    """Speaker time of a wrong speaker / speaker time of the reference; a part of `der`.
+    """Speaker time assigned to a wrong speaker / speaker time of the reference; the third part of
+    `der`.
 
-    sum of T (min(Nref, Nsys) - Ncorrect) / sum of T Nref. Range [0, 1], lower is better; no naive
-    baseline. Undefined without scored reference speech. Prokopalo et al. 2020, appendix B (Eq.
-    4-5).
+    sum T (min(Nref, Nsys) - Ncorrect) / sum T Nref. Range [0, 1]; lower is better. No naive
+    baseline. Undefined without speech in the scored part of the reference. Prokopalo et al. 2020,
+    appendix B (Eq. 4-5).
     """
     return ratio(totals, SPEECH, "confusion", "reference"), NONE
 
 
 def jer(totals: Totals, _: Application) -> Result:
-    """Jaccard error rate: mean over reference speakers of 1 - intersection / union.
+    """Jaccard error rate: mean over speakers of the reference of 1 - intersection / union.
 
-    With the one-to-one mapping of speakers of each recording that makes it least; a speaker without
-    a partner counts 1. All speakers of all recordings have the same weight. Range [0, 1], lower is
-    better; the naive baseline is an empty output and gets 1. Undefined without a reference speaker.
-    Ryant et al. 2019 (second DIHARD challenge); pyannote.metrics maps by the time in common
-    instead, which never gives less.
+    Intersection and union are those of the speaker's time in the reference and in the output. In
+    each recording, the speakers of the output are assigned one to one so that this mean is lowest;
+    a speaker without a partner counts 1. All speakers of all recordings have equal weight. Range
+    [0, 1]; lower is better. Naive baseline: an empty output, 1. Undefined if the reference has no
+    speaker. Ryant et al. 2019 (second DIHARD challenge). pyannote.metrics assigns speakers by their
+    common time instead; its value is never lower.
     """
     return ratio(totals, SPEAKERS, "errors", "speakers"), 1.0
 
 
 def speech_miss(totals: Totals, _: Application) -> Result:
-    """Share of speech that is not detected: missed / speech, all speakers as one.
+    """Missed speech / speech of the reference. All speakers count as one.
 
-    Range [0, 1], lower is better; no naive baseline. Undefined without scored speech. Ferrer et al.
-    2024, 3.7, for the tolerance at boundaries and the merging of short gaps.
+    Range [0, 1]; lower is better. No naive baseline. Undefined without speech in the scored part of
+    the reference. Ferrer et al. 2024, section 3.7 (tolerance at boundaries, and merging of short
+    gaps).
     """
     return ratio(totals, ACTIVITY, "missed", "speech"), NONE
 
 
 def speech_fa(totals: Totals, _: Application) -> Result:
-    """Share of time without speech that is detected as speech: false alarm / nonspeech.
+    """Non-speech that is detected as speech / non-speech of the reference.
 
-    Range [0, 1], lower is better; no naive baseline. Undefined without scored nonspeech. Ferrer et
-    al. 2024, 3.7.
+    Range [0, 1]; lower is better. No naive baseline. Undefined without non-speech in the scored
+    part of the reference. Ferrer et al. 2024, section 3.7.
     """
     return ratio(totals, ACTIVITY, "false_alarm", "nonspeech"), NONE
 
 
 def speech_error(totals: Totals, _: Application) -> Result:
-    """Detection error rate: (missed + false alarm) / speech, all speakers as one.
+    """Detection error rate: (missed speech + false alarms) / speech of the reference. All speakers
+    count as one.
 
-    Range [0, inf), lower is better; the naive baseline is an empty output and gets 1. Undefined
-    without scored speech. Ferrer et al. 2024, 3.7.
+    Range [0, inf); lower is better. Naive baseline: an empty output, 1. Undefined without speech in
+    the scored part of the reference. Ferrer et al. 2024, section 3.7.
     """
     return ratio(totals, ACTIVITY, "missed+false_alarm", "speech"), 1.0
 

@@ -179,8 +179,8 @@ def effort_of(
 
 @dataclass(frozen=True, eq=False)
 class Counter:
-    """How the outputs of a set are counted: options of the kind, prepared, and parts of the
-    evidence.
+    """The choices by which the outputs of a set are counted: options of the kind, prepared, and
+    parts of the evidence.
     """
 
     kind: Kind

@@ -38,12 +38,11 @@ ABSTAIN = "abstain"  # the decision of a further column of the cost matrix
 
 @dataclass(frozen=True)
 class ClassOptions:
-    """Which classes there are (all that occur, sorted, where none are named), and what decisions
-    cost.
+    """The classes (by default all that occur, sorted), and the costs of decisions.
 
-    Rows of `costs` are true classes, columns decisions; a column more than there are classes is
-    the decision `abstain`. Without them 0 for right and 1 for wrong decisions. Of files the
-    columns are those of `id` and `text` (the class).
+    Rows of `costs` are true classes, columns are decisions; an additional last column is the
+    decision `abstain`. Default: 0 for right and 1 for wrong decisions. Files have the columns `id`
+    and `text` (the class).
     """
 
     classes: tuple[str, ...] = ()

@@ -202,10 +202,10 @@ KEPT = (
 
 @dataclass(frozen=True)
 class PenalisedDiarization(DiarizationOptions):
-    """Which times are scored, how speakers are mapped, and what strictly wrong speech is.
+    """Diarization options with the meaning of strictly wrong speech.
 
-    Each speaker of the system in an impaired region is on one that does not exist (`each`), or all
-    of them on one, as the paper has it.
+    In an impaired region each speaker of the system is replaced by one that does not exist
+    (`each`), or all of them by one, as in the paper.
     """
 
     impaired_speakers: ImpairedSpeakers = "each"

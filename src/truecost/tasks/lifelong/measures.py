@@ -59,7 +59,7 @@ def inner_of(text: str) -> Measure:
         raise ValueError(str(error)) from error
 
 
-def _state_score(name: str, state: int) -> Callable[..., Result]:
+def _state_score(name: str, state: int, outputs: str) -> Callable[..., Result]:
     """The score of a state under the policy; its reference is the initial version, frozen."""
 
     def function(totals: Totals, application: Application, inner: Measure, how: Across) -> Result:
@@ -69,25 +69,30 @@ def _state_score(name: str, state: int) -> Callable[..., Result]:
         other = naive[:, how.version, :, state] if alone else frozen
         return how.weighed(values[:, how.version, :, state]), how.weighed(other)
 
-    function.__name__ = name
+    function.__name__, function.__doc__ = name, ABOUT_STATE.format(outputs)
     return function
 
 
-# Before the help; the final output; the base whose corrected part is made strictly wrong, and that
-# with the correction put in place (Prokopalo et al. 2020, section 2.2; across time Eq. 2).
-base_score = _state_score("base_score", BASE)
-adapted_score = _state_score("adapted_score", ADAPTED)
-impaired_score = _state_score("impaired_score", IMPAIRED)
-corrected_score = _state_score("corrected_score", CORRECTED)
+ABOUT_STATE = """Score of {}, weighted over time by the policy.
+
+Range and direction are those of the score; the naive baseline is the initial version, frozen.
+Prokopalo et al. 2020, section 2.2 and Eq. 2."""
+base_score = _state_score("base_score", BASE, "the outputs before help")
+adapted_score = _state_score("adapted_score", ADAPTED, "the final outputs, after help")
+wrong = "the outputs before help, with every corrected part made strictly wrong"
+impaired_score = _state_score("impaired_score", IMPAIRED, wrong)
+right = "the outputs before help, with the corrections put in place"
+corrected_score = _state_score("corrected_score", CORRECTED, right)
 
 
 def policy_score(totals: Totals, application: Application, inner: Measure, how: Across) -> Result:
-    """Score of a version across time under a policy: sum over t_j in [l_1, l_i] of s(M_i, t_j) P.
+    """Score of a version across time: sum over t_j in [l_1, l_i] of P(t_j) s(M_i, t_j).
 
-    Without a person's help on the test set. Range and direction are those of the score, where
-    weights sum to 1; the naive baseline is the initial version, frozen, in the same window (without
-    one, the naive baseline of the score). Undefined where no test time lies in the window, or a
-    score in it is. Prokopalo et al. 2020, Eq. 2.
+    s(M_i, t_j) is the score of version i at the test time t_j, before help, and P(t_j) the weight
+    of this time under the policy. Range and direction are those of the score, if the weights sum to
+    1. The naive baseline is the initial version, frozen, at the same times (else that of the
+    score). Undefined without a test time in the window, or if a score in it is undefined. Prokopalo
+    et al. 2020, Eq. 2.
     """
     return base_score(totals, application, inner, how)
 
@@ -199,11 +204,12 @@ def forgetting_first(
 def backward_transfer(
     totals: Totals, application: Application, inner: Measure, how: Across
 ) -> Result:
-    """Backward transfer: mean over past times of what M_i gained there since their own version.
+    """Backward transfer: mean gain of a version on past test times over the versions of those
+    times.
 
-    R_(T,j) - R_(j,j) for qualities, with the signs changed for errors: above 0, later learning
-    helped. Higher is better; the naive baseline is a version that changes nothing, 0. Lopez-Paz and
-    Ranzato 2017.
+    Mean of R_(i,j) - R_(j,j) for qualities, R_(j,j) - R_(i,j) for errors, with R_(i,j) the score of
+    version i on time j. Above 0, later learning helped. Higher is better; the naive baseline is a
+    version that changes nothing, 0. Lopez-Paz and Ranzato 2017.
     """
     return 0.0 - _since(totals, application, inner, how), 0.0  # 0, and never -0
 
@@ -211,12 +217,12 @@ def backward_transfer(
 def forward_transfer(
     totals: Totals, application: Application, inner: Measure, how: Across
 ) -> Result:
-    """Forward transfer: what the version before that of each time gained there over M_0.
+    """Forward transfer: mean gain of versions on future test times over the initial version.
 
-    Mean of R_(j-1,j) - R_(0,j) for qualities, with the signs changed for errors, over the times
-    whose own version (the newest at t_j, up to M_i) has a version before it that learnt something.
-    Higher is better; the naive baseline is the initial version, 0. Undefined without an initial
-    version. Lopez-Paz and Ranzato 2017.
+    Mean of R_(j-1,j) - R_(0,j) for qualities, with opposite sign for errors; R_(i,j) is the score
+    of version i on time j, and version j the newest one at time j. Times before which no version
+    learnt are excluded. Higher is better; the naive baseline is the initial version, 0. Undefined
+    without an initial version. Lopez-Paz and Ranzato 2017.
     """
     loss = _loss(totals, application, inner, how)
     if how.initial < 0:
@@ -228,10 +234,10 @@ def forward_transfer(
 
 
 def lifelong_score(totals: Totals, application: Application, inner: Measure, how: Across) -> Result:
-    """Mean over the lifelong set of S(M_i, l_i): what each version says of the data it learnt.
+    """Mean score of the versions on the lifelong set, each on the data that it has just learnt.
 
-    Up to M_i, every time with the same weight. Direction as the score; the naive baseline is the
-    mean of what the version before said of the same data, before adapting. Prokopalo et al. 2020,
+    Mean of S(M_j, l_j) for the versions j up to i. Direction as the score; the naive baseline is
+    the mean score of the version before on the same data, before adapting. Prokopalo et al. 2020,
     section 3.
     """
     values, _ = scores(totals, application, inner, STREAM)

@@ -244,7 +244,7 @@ class Rows:
         return [rows[start : start + size] for start in range(0, len(rows), size or 1)]
 
     def batches(self, measures: Sequence[Measure]) -> Iterator[Batch]:
-        """Of each version: under each policy, then what no policy enters."""
+        """Batches of each version: those under each policy, then those without a policy."""
         wanted: list[Wanted] = [
             (measure, version, policy)
             for version in self.versions

@@ -240,7 +240,7 @@ class Policy:
 
 
 def lifelong_options(study: Study, reader: Reader | None = None) -> LifelongScoring:
-    """How life cycles are scored, as `[lifelong]` and `[policies.NAME]` say.
+    """The choices of `[lifelong]` and `[policies.NAME]` for scoring life cycles.
 
     Without a reader, tables of weights are not read.
 

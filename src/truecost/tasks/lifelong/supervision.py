@@ -236,12 +236,14 @@ def msr(totals: Totals, _: Application, how: Across) -> Result:
     return np.where(sums["wrong"] > 0, np.nan, share(sums[made], whole)), 1.0
 
 
-def _mean_per_run(part: str, statistic: str) -> Function:
+def _mean_per_run(title: str, part: str, statistic: str) -> Function:
     """The effort of people in a run, on average over the runs."""
 
     def function(totals: Totals, _: Application, how: Across) -> Result:
         return totals.sums(part, statistic)[:, how.version] / how.runs, NONE
 
+    said = "on the whole test set" if part == EFFORT else "away from the test set, up to a version"
+    function.__doc__ = f"{title}, {said}: mean over runs. Range [0, inf), lower is better."
     return function
 
 
@@ -353,7 +355,7 @@ OF_HELP = (
     *(
         Measure(
             name,
-            _mean_per_run(part, statistic),
+            _mean_per_run(title, part, statistic),
             (part,),
             title,
             "lower",

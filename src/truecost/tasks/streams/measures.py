@@ -60,11 +60,10 @@ def imlm(totals: Totals, application: Application, how: Effort = PLAIN) -> Resul
 def imlm_seconds(totals: Totals, _: Application, how: Effort = PLAIN) -> Result:
     """`imlm` with measured annotation times: seconds of the person relative to labelling all items.
 
-    (seconds of the annotations + mean seconds (N_fp + q N_fn)) / (mean seconds N). Range [0, inf),
-    lower is better; 1 is labelling everything by hand. Annotations without a measured time take the
-    mean. The seconds of an item are stated, or else the mean over the annotations, and then this is
-    `imlm` again, as their sum is that mean times their number. Undefined where no time was measured
-    and none is stated. Lindsey et al., Eq. 2.
+    (seconds of the annotations + m (N_fp + q N_fn)) / (m N), with m the seconds of an item: those
+    of `item_seconds`, else the mean over the annotations (the value is then `imlm`). An annotation
+    without a measured time counts m. Range [0, inf), lower is better; 1 is labelling everything by
+    hand. Undefined without m. Lindsey et al., Eq. 2.
     """
 
     def value(sums: Sums) -> Floats:
@@ -93,9 +92,7 @@ def imlm_money(totals: Totals, application: Application, how: Effort = PLAIN) ->
 
 
 def spending(totals: Totals, _: Application, how: Effort = PLAIN) -> Spent:
-    """Errors, hours of the person, of computing and of waiting; summed over streams, mean over
-    runs.
-    """
+    """Errors, and hours of people, computing and waiting: summed over streams, mean over runs."""
     each = {
         "person": lambda s: annotation_seconds(s, how) / HOUR,
         "cpu": lambda s: s["cpu"] / HOUR,
@@ -144,7 +141,7 @@ def hourly(seconds: float) -> Rule:
 
 
 def act_dcf(totals: Totals, application: Application, how: Effort = PLAIN) -> Result:
-    """Detection cost of the decisions: w Pmiss + (1 - w) Pfa, 0.75 Pmiss + 0.25 Pfa unless asked.
+    """Detection cost of the decisions: w Pmiss + (1 - w) Pfa. Default: w = 0.75.
 
     w = Cm P / (Cm P + Cf (1 - P)). Range [0, 1], lower is better; the naive baseline rejects or
     accepts everything, min(w, 1 - w). Undefined without targets, or without nontargets. Lindsey et
@@ -175,18 +172,22 @@ def _summed(totals: Totals, value: Any) -> Floats:
     return joined_value(totals, PLAIN, value)
 
 
-def _sum_of(statistic: str) -> Any:
+def _sum_of(statistic: str, counted: str) -> Any:
     """A function that sums one statistic."""
 
     def function(totals: Totals, _: Application, how: Effort = PLAIN) -> Result:
         del how
         return _summed(totals, lambda s: s[statistic]), NONE
 
+    function.__doc__ = f"Number of {counted}: mean over runs, summed over streams. Range [0, inf)."
     return function
 
 
+SUM_OF_ITEMS = _sum_of("n", "items")
+
+
 def n_annotations(totals: Totals, _: Application, how: Effort = PLAIN) -> Result:
-    """Number of annotations: N_ann, those made before the streams included as asked.
+    """Number of annotations, N_ann, with those before the streams if they are to be counted.
 
     Mean over runs, summed over streams. Range [0, inf), lower is better; the naive baseline labels
     every item. Lindsey et al., Eq. 2.
@@ -365,12 +366,11 @@ MEASURES = (
     ),
     _measure(fa_per_hour, "False alarms per hour", "paper 000, section I"),
     _measure(mean_loss, "Mean loss in annotations", SECTION_V),
-    # That exactly as many questions are asked of every batch is nothing odd.
     _measure(n_annotations, "Annotations", "paper 000, Eq. 2", total=True, steady=True),
-    _measure(_sum_of("n"), "Items", "paper 000, Eq. 1", name="n_items", total=True, steady=True),
+    _measure(SUM_OF_ITEMS, "Items", "paper 000, Eq. 1", name="n_items", total=True, steady=True),
     *(
         _measure(
-            _sum_of(errors),
+            _sum_of(errors, title.split(",")[0].lower()),
             title,
             "paper 000, Eq. 2",
             name=name,

@@ -49,7 +49,7 @@ DECIDED = tuple(f"decision_{phase}" for phase in PHASES)
 
 @dataclass(frozen=True)
 class Naming:
-    """How texts become codes: detection, classes (in the order of the codes) or numbers.
+    """The coding of texts: detection, classes (in the order of the codes) or numbers.
 
     Detection of one class among several has a `target`: every other text is the other class.
     """

@@ -67,7 +67,7 @@ def joined_value(
 
 
 def joined_sums(totals: Totals, how: Effort, sums: Sums, divide: Callable[[Sums], Array]) -> Floats:
-    """The same from sums of shape (replicates, seeds, streams, ...)."""
+    """The joined sums over streams, from sums of shape (replicates, seeds, streams, ...)."""
     streams = outer(totals, "stream", sums["n"].shape[2])
     values = np.asarray(divide(sums if how.macro else pooled(sums, streams)), np.float64)
     if how.macro:

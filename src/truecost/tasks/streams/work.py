@@ -156,8 +156,8 @@ def _labels(labels: str | Path | pl.DataFrame) -> Labels:
 
 
 def stream_options(table: StreamTable, data: DataTable) -> StreamScoring:
-    """How logs are scored, as `[streams]` says, and the type of the data whether scores are
-    probabilities.
+    """The choices of `[streams]` for scoring logs, with the type of the data, which determines
+    whether scores are probabilities.
     """
     given = {k: v for k, v in table.given().items() if k not in ("q", "before")}
     if table.decision == "bayes" and data.type not in ("llr", "posterior"):

@@ -1,4 +1,4 @@
-"""Cross entropy of the scores of a term search, taken as natural-log likelihood ratios.
+"""Cross entropy of term detection scores: the scores are natural-log likelihood ratios.
 
 Clog(llr) = ln(1 + exp(-(llr + logit Ptar))) for a target, ln(1 + exp(llr + logit Ptar)) for a
 nontarget, in nats, Ptar the effective prior of the application (Rodriguez-Fuentes & Penagarikano
@@ -39,11 +39,13 @@ ENTROPY = (*COUNTS, "term_floor")
 
 
 def cnxe(totals: Totals, application: Application, variant: str, how: Averaging = MEAN) -> Told:
-    """Normalised cross entropy of the scores as log-likelihood ratios.
+    """Cross entropy of the scores, as log-likelihood ratios, divided by the entropy of the prior.
 
-    (Ptar mean over targets of Clog + (1-Ptar) mean over nontargets of Clog) / prior entropy. Range
-    [0, inf), lower is better; 1.0 is the prior alone (llr = 0 everywhere); above 1 the scores do
-    harm. Rodriguez-Fuentes & Penagarikano 2013, Eq. 37-43.
+    (Ptar (mean over targets of Clog) + (1-Ptar) (mean over nontargets of Clog)) / prior entropy.
+    Trials without a submitted score have the lowest submitted score. The parameter: `pooled`
+    computes means over all trials, `by_query` means over queries of their means. Range [0, inf);
+    lower is better. Naive baseline: llr = 0 for every trial, 1.0. Above 1 the scores are worse than
+    no scores. Rodriguez-Fuentes & Penagarikano 2013, Eq. 37-43.
     """
     shares, missing, rest = _shares(totals, variant, how)
     floor = {c: totals.sums("term_floor", c)[:, None] for c in ("target", "nontarget")}
@@ -56,11 +58,12 @@ def cnxe(totals: Totals, application: Application, variant: str, how: Averaging 
 
 
 def min_cnxe(totals: Totals, application: Application, variant: str, how: Averaging = MEAN) -> Told:
-    """Least Cnxe over affine maps of the scores, gamma llr + delta.
+    """Lowest `cnxe` over all affine maps of the scores: gamma llr + delta with gamma >= 0.
 
-    gamma >= 0, so that it is at most 1 (gamma = 0: reversed or uninformative scores); any gamma for
-    the variants `unconstrained`. Range [0, 1], lower is better; 1.0 is the prior alone.
-    Rodriguez-Fuentes & Penagarikano 2013, Eq. 44-45.
+    The parameter: `pooled` computes means over all trials, `by_query` means over queries of their
+    means. The variants with `unconstrained` allow any gamma. Range [0, 1]; lower is better. Naive
+    baseline: llr = 0 for every trial, 1.0. The value is 1 (gamma = 0) if the scores are
+    uninformative or reversed. Rodriguez-Fuentes & Penagarikano 2013, Eq. 44-45.
     """
     shares, missing, rest = _shares(totals, variant, how)
     floor, prior = f"term_fit_floor_{variant}", application.effective_prior
@@ -98,10 +101,11 @@ def _tie_entropy(targets: Floats, others: Floats) -> Floats:
 def cnxe_loss(
     totals: Totals, application: Application, variant: str, how: Averaging = MEAN
 ) -> Result:
-    """Calibration loss: Cnxe less its minimum over affine maps.
+    """Cnxe minus minimum Cnxe: the part of Cnxe that the best affine map of the scores removes.
 
-    Range [0, inf), lower is better; 0.0 is the prior alone. Rodriguez-Fuentes & Penagarikano 2013,
-    section 4.2.5.
+    The parameter: `pooled` computes means over all trials, `by_query` means over queries of their
+    means. Range [0, inf); lower is better. Naive baseline: llr = 0 for every trial, 0.0.
+    Rodriguez-Fuentes & Penagarikano 2013, section 4.2.5.
     """
     actual = cnxe(totals, application, variant, how)[0]
     least = min_cnxe(totals, application, variant, how)[0]
@@ -116,8 +120,8 @@ def prior_entropy(prior: float) -> float:
 
 
 def _shares(totals: Totals, variant: str, how: Averaging) -> tuple[Shares, Floats, Floats]:
-    """What one trial of each query weighs in the means of a variant; targets and nontargets that
-    were not submitted, by query.
+    """Weight of a trial of each query in the means of a variant; numbers of targets and nontargets
+    that were not submitted, by query.
     """
     pooled = not variant.startswith("by_query")
     shares = Shares.from_totals(totals, replace(how, pooled=pooled, one_query=False), both=True)

@@ -51,51 +51,52 @@ def _rates(totals: Totals, how: Averaging, kind: str = "") -> tuple[Shares, Floa
 
 
 def atwv(totals: Totals, application: Application, how: Averaging = MEAN) -> Told:
-    """Actual term-weighted value: TWV at the system's decisions.
+    """Actual term-weighted value: TWV with the decisions of the system.
 
-    1 - mean_q Pmiss(q) - beta mean_q Pfa(q). Range [-beta, 1], higher is better; the naive baseline
-    rejects everything and gets 0. Rodriguez-Fuentes & Penagarikano 2013, Eq. 6.
+    1 - mean_q Pmiss(q) - beta mean_q Pfa(q). Range [-beta, 1]; higher is better. Naive baseline:
+    reject everything, 0. Rodriguez-Fuentes & Penagarikano 2013, Eq. 6.
     """
     shares, correct, false = _rates(totals, how)
     return correct - shares.beta(application) * false, 0.0, {"vanished": shares.vanished}
 
 
 def twv_bayes(totals: Totals, application: Application, how: Averaging = MEAN) -> Told:
-    """TWV at the Bayes threshold of the scores, taken as natural-log likelihood ratios.
+    """Term-weighted value with a threshold from costs and prior: accept if score >= -logit(Ptar).
 
-    A detection is accepted when its score >= -logit(Ptar). Range [-beta, 1], higher is better; the
-    naive baseline rejects everything and gets 0. Rodriguez-Fuentes & Penagarikano 2013, Eq. 30-31.
+    1 - mean_q Pmiss(q) - beta mean_q Pfa(q); the scores are natural-log likelihood ratios. Range
+    [-beta, 1]; higher is better. Naive baseline: reject everything, 0. Rodriguez-Fuentes &
+    Penagarikano 2013, Eq. 30-31.
     """
     shares, correct, false = _rates(totals, how, "_bayes")
     return correct - shares.beta(application) * false, 0.0, {"vanished": shares.vanished}
 
 
 def p_miss(totals: Totals, _: Application, how: Averaging = MEAN) -> Told:
-    """Mean over queries of the share of targets that are missed, at the system's decisions.
+    """Mean over queries of the share of targets that the decisions of the system miss.
 
-    Range [0, 1], lower is better; the naive baseline rejects everything and gets 1.
-    Rodriguez-Fuentes & Penagarikano 2013, Eq. 1 and 4.
+    Range [0, 1]; lower is better. Naive baseline: reject everything, 1. Rodriguez-Fuentes &
+    Penagarikano 2013, Eq. 1 and 4.
     """
     shares, correct = _rates(totals, how)[:2]
     return missed(correct), 1.0, {"vanished": shares.vanished}
 
 
 def p_fa(totals: Totals, _: Application, how: Averaging = MEAN) -> Told:
-    """Mean over queries of the share of nontargets that are accepted.
+    """Mean over queries of the share of nontargets that the system accepts.
 
-    Range [0, 1], lower is better; the naive baseline rejects everything and gets 0.
-    Rodriguez-Fuentes & Penagarikano 2013, Eq. 2, 3 and 5.
+    Range [0, 1]; lower is better. Naive baseline: reject everything, 0. Rodriguez-Fuentes &
+    Penagarikano 2013, Eq. 2, 3 and 5.
     """
     shares, false = _rates(totals, how)[::2]
     return false, 0.0, {"vanished": shares.vanished}
 
 
 def stwv(totals: Totals, _: Application, how: Averaging = MEAN) -> Told:
-    """Supremum TWV: mean share of the targets that any detection is aligned with.
+    """Supremum term-weighted value: mean over queries of the share of targets with a detection.
 
-    1 - mean_q (targets of q never aligned, whatever the score / Nact(q)): the recall of the list,
-    false alarms being free. Range [0, 1], higher is better; the naive baseline is an empty list and
-    gets 0. NIST, KWSEval.
+    1 - mean_q (targets of q without a detection / Nact(q)). A detection of any score counts, and
+    false alarms cost nothing. Range [0, 1]; higher is better. Naive baseline: an empty list, 0.
+    NIST, KWSEval.
     """
     shares = Shares.from_totals(totals, how)
     found = (shares.gain * totals.sums("term_targets", "found")).sum(axis=1)
@@ -103,13 +104,12 @@ def stwv(totals: Totals, _: Application, how: Averaging = MEAN) -> Told:
 
 
 def mtwv(totals: Totals, application: Application, how: Averaging = MEAN) -> Told:
-    """Maximum TWV over one threshold for all queries, chosen again in each replicate.
+    """Maximum term-weighted value: the largest TWV with one threshold for all queries.
 
-    max over the submitted scores t (tied scores together), and over rejecting everything, of
-    TWV(t); of equal ones the lowest threshold. It describes the scores and bounds ATWV from above.
-    Every replicate takes its own best, so that the interval lies somewhat too high. Range [0, 1],
-    higher is better; the naive baseline rejects everything and gets 0. Rodriguez-Fuentes &
-    Penagarikano 2013, section 2.3.
+    max_t TWV(t) over all submitted scores t, and over rejecting everything. The lowest of several
+    best thresholds is used. ATWV with one threshold is never above it. Each replicate uses its own
+    best threshold, so the interval is somewhat too high. Range [0, 1]; higher is better. Naive
+    baseline: reject everything, 0. Rodriguez-Fuentes & Penagarikano 2013, section 2.3.
     """
     shares = Shares.from_totals(totals, how)
     beta = shares.beta(application)
@@ -127,10 +127,10 @@ def mtwv(totals: Totals, application: Application, how: Averaging = MEAN) -> Tol
 
 
 def otwv(totals: Totals, application: Application, how: Averaging = MEAN) -> Told:
-    """Optimum TWV: each query at its own best threshold, chosen again in each replicate.
+    """Optimum term-weighted value: TWV with the best threshold for each query.
 
-    mean_q max_t (1 - Pmiss(q, t) - beta Pfa(q, t)). Range [0, 1], higher is better; the naive
-    baseline rejects everything and gets 0. NIST, KWSEval.
+    mean_q max_t (1 - Pmiss(q, t) - beta Pfa(q, t)). The thresholds are chosen again in each
+    replicate. Range [0, 1]; higher is better. Naive baseline: reject everything, 0. NIST, KWSEval.
     """
     if how.pooled:
         value, reference, told = mtwv(totals, application, how)
@@ -149,11 +149,12 @@ def otwv(totals: Totals, application: Application, how: Averaging = MEAN) -> Tol
 
 
 def mean_average_precision(totals: Totals, _: Application, how: Averaging = MEAN) -> Told:
-    """Mean over queries of the average precision of their ranked detections.
+    """Mean over queries of the average precision of their detections, ranked by score.
 
-    AP(q) = sum over the targets found of the precision at their score / Nact(q); tied detections
-    count together. Range [0, 1], higher is better; the naive baseline is an empty list and gets 0.
-    NIST, KWSEval (which sorts scores as text; here they are numbers).
+    The average precision of query q is the sum, over the targets that are found, of the precision
+    at their score, divided by Nact(q). Detections of equal score count together. Range [0, 1];
+    higher is better. Naive baseline: an empty list, 0. NIST, KWSEval (which sorts scores as text;
+    here they are numbers).
     """
     shares = Shares.from_totals(totals, how)
     weights = shares.weights if how.pooled else None
@@ -168,28 +169,30 @@ def mean_average_precision(totals: Totals, _: Application, how: Averaging = MEAN
 
 
 def n_targets(totals: Totals, _: Application, how: Averaging = MEAN) -> Result:
-    """Number of targets of the queries that count."""
+    """Number of targets of the queries that count. Queries without targets do not count, unless
+    stated otherwise. Rodriguez-Fuentes & Penagarikano 2013, section 2.2.
+    """
     return _number(totals, "term_targets", "targets", how), NONE
 
 
 def n_correct(totals: Totals, _: Application, how: Averaging = MEAN) -> Result:
-    """Number of targets found and accepted; higher is better. Rodriguez-Fuentes & Penagarikano
-    2013, section 2.1.
+    """Number of targets that are found and accepted. Higher is better. Naive baseline: reject
+    everything, 0. Rodriguez-Fuentes & Penagarikano 2013, section 2.1.
     """
     return _number(totals, "term_targets", "correct", how), 0.0
 
 
 def n_missed(totals: Totals, application: Application, how: Averaging = MEAN) -> Result:
-    """Number of targets not found, or found and rejected: Nmiss. Rodriguez-Fuentes & Penagarikano
-    2013, section 2.1.
+    """Number of targets that are not found, or found and rejected. Lower is better. Naive baseline:
+    reject everything, the number of targets. Rodriguez-Fuentes & Penagarikano 2013, section 2.1.
     """
     targets = n_targets(totals, application, how)[0]
     return targets - n_correct(totals, application, how)[0], targets
 
 
 def n_false_alarms(totals: Totals, _: Application, how: Averaging = MEAN) -> Result:
-    """Number of accepted detections that match no target: Nfa. Rodriguez-Fuentes & Penagarikano
-    2013, section 2.1.
+    """Number of accepted detections that match no target. Lower is better. Naive baseline: reject
+    everything, 0. Rodriguez-Fuentes & Penagarikano 2013, section 2.1.
     """
     return _number(totals, "term_nontargets", "false_alarms", how), 0.0
 

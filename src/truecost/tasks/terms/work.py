@@ -56,7 +56,7 @@ def reference_options(table: TermsTable) -> ReferenceOptions:
 
 
 def search_options(table: TermsTable) -> SearchOptions:
-    """How detections are aligned, as `[terms]` says."""
+    """The choices of `[terms]` for aligning detections."""
     given = {} if table.tolerance is None else {"tolerance": table.tolerance}
     return SearchOptions(**given, compat=frozenset(table.compat))
 
@@ -130,8 +130,8 @@ def read_search(source: Source, reader: Reader, study: Study) -> Search:
 def _beside(
     detections: DetectionList, data: DataTable, reader: Reader, study: Study
 ) -> ScorerDifference | None:
-    """The same search as the reference scorer aligns it, where its presets are asked for and its
-    quirks are not.
+    """The difference to the alignment of the reference scorer, where its presets are used without
+    its quirks; otherwise None.
     """
     table = study.table(TermsTable)
     if table.compat or not from_nist(study):
@@ -324,7 +324,7 @@ def _check_reference(data: DataTable, collection: str) -> None:
 
 
 def choices(study: Study, data: DataTable, _: Reader | None) -> TermsScoring:
-    """How searches are scored, as `[terms]` says."""
+    """The choices of `[terms]` for scoring searches."""
     asked = study.table(TermsTable)
     return TermsScoring(
         llr=data.type == "llr",

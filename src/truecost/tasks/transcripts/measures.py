@@ -1,4 +1,4 @@
-"""Measures of sequences of words, phones or characters: what an alignment with the reference costs.
+"""Transcripts: error rates of words, phones and characters, from an alignment with the reference.
 
 `words` and `characters` are tallies of `reference` and `hypothesis` (units on each side), `hits`,
 `substitutions`, `deletions`, `insertions` (of a minimal alignment), and `longest` (the sum over
@@ -31,19 +31,18 @@ def _rate(totals: Totals, part: str, errors: str, whole: str) -> Floats:
 def wer(totals: Totals, _: Application) -> Result:
     """Word error rate: (substitutions + deletions + insertions) / words of the reference.
 
-    Range [0, inf), lower is better; the naive baseline is an empty output and gets 1.0 (100 %).
-    Undefined when the reference has no words. Dividing by the words of the hypothesis is a mistake
-    (Ferrer et al. 2024 names it): a system would gain from inserting words. Ferrer et al. 2024,
-    section 3.2.
+    Range [0, inf); lower is better. Naive baseline: an empty output, 1.0. Undefined if the
+    reference has no words. The divisor is not the number of words of the output, because a system
+    would then gain from inserted words. Ferrer et al. 2024, section 3.2.
     """
     return _rate(totals, WORDS, ERRORS, "reference"), 1.0
 
 
 def per(totals: Totals, _: Application) -> Result:
-    """Phone error rate: the word error rate of texts whose words are phones.
+    """Phone error rate: (substitutions + deletions + insertions) / phones of the reference.
 
-    Range [0, inf), lower is better; the naive baseline is an empty output and gets 1.0 (100 %).
-    Undefined when the reference has no phones. Ferrer et al. 2024, section 3.2.
+    Each word of the texts is a phone. Range [0, inf); lower is better. Naive baseline: an empty
+    output, 1.0. Undefined if the reference has no phones. Ferrer et al. 2024, section 3.2.
     """
     return wer(totals, _)
 
@@ -51,49 +50,50 @@ def per(totals: Totals, _: Application) -> Result:
 def cer(totals: Totals, _: Application) -> Result:
     """Character error rate: (substitutions + deletions + insertions) / characters of the reference.
 
-    Characters are code points, with the spaces between words. Range [0, inf), lower is
-    better; the naive baseline is an empty output and gets 1.0 (100 %). Undefined when the reference
-    has no characters. Ferrer et al. 2024, section 3.2.
+    Characters are Unicode code points and include the spaces between words. Range [0, inf); lower
+    is better. Naive baseline: an empty output, 1.0. Undefined if the reference has no characters.
+    Ferrer et al. 2024, section 3.2.
     """
     return _rate(totals, CHARACTERS, ERRORS, "reference"), 1.0
 
 
 def mer(totals: Totals, _: Application) -> Result:
-    """Match error rate: errors / (hits + errors), the share of aligned places that are wrong.
+    """Match error rate: errors / (errors + hits), the share of aligned positions that are wrong.
 
-    Range [0, 1], lower is better; the naive baseline is an empty output and gets 1.0. Undefined
-    when the reference has no words. It depends on which of several minimal alignments is taken.
-    Morris, Maier and Green, "From WER and RIL to MER and WIL", Interspeech 2004.
+    Range [0, 1]; lower is better. Naive baseline: an empty output, 1.0. Undefined if the reference
+    has no words. The value can depend on which of several alignments with the fewest errors is
+    used. Morris, Maier and Green, "From WER and RIL to MER and WIL", Interspeech 2004.
     """
     return _rate(totals, WORDS, ERRORS, f"hits+{ERRORS}"), 1.0
 
 
 def cpwer(totals: Totals, _: Application) -> Result:
-    """Concatenated minimum-permutation word error rate: the word error rate of recordings, with the
-    assignment of speakers to those of the reference that has the fewest errors.
+    """Concatenated minimum-permutation word error rate (cpWER) of recordings with several speakers.
 
-    The texts of a speaker are joined in the order of time; all words of a speaker without a partner
-    are deletions or insertions. Range [0, inf), lower is better; the naive baseline is an empty
-    output and gets 1.0 (100 %). Undefined when the reference has no words. Watanabe et al. 2020.
+    The texts of each speaker are joined in order of time. The speakers of the output are then
+    assigned to those of the reference so that the word errors of the recording are fewest. All
+    words of a speaker without a partner are deletions or insertions. Range [0, inf); lower is
+    better. Naive baseline: an empty output, 1.0. Undefined if the reference has no words. Watanabe
+    et al. 2020.
     """
     return _rate(totals, SESSIONS, ERRORS, "reference"), 1.0
 
 
 def bounded_wer(totals: Totals, _: Application) -> Result:
-    """Bounded word error rate: errors / sum over utterances of the longer side.
+    """Bounded word error rate: errors / largest possible number of errors.
 
-    No alignment has more errors than the longer of reference and hypothesis has words. Range
-    [0, 1], lower is better; the naive baseline is an empty output and gets 1.0. Undefined when the
-    reference has no words.
+    The largest possible number of errors of an utterance is the number of words of the longer text,
+    reference or output. Range [0, 1]; lower is better. Naive baseline: an empty output, 1.0.
+    Undefined if the reference has no words.
     """
     return _rate(totals, WORDS, ERRORS, "longest"), 1.0
 
 
 def unit_accuracy(totals: Totals, _: Application) -> Result:
-    """Unit accuracy: recognised words of the reference / words of the reference.
+    """Share of the words of the reference that the output contains: hits / words of the reference.
 
-    Range [0, 1], higher is better; the naive baseline is an empty output and gets 0. Undefined when
-    the reference has no words. It ignores insertions. Ferrer et al. 2024, section 3.2.
+    Inserted words have no effect. Range [0, 1]; higher is better. Naive baseline: an empty output,
+    0. Undefined if the reference has no words. Ferrer et al. 2024, section 3.2.
     """
     return _rate(totals, WORDS, "hits", "reference"), 0.0
 

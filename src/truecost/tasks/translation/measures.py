@@ -1,4 +1,4 @@
-"""Measures of translations: BLEU, chrF, chrF++ and TER from the sums of statistics of sentences.
+"""Translation: BLEU, chrF, chrF++ and TER from the sums of statistics of sentences.
 
 `truecost.outputs.aligning` and `character_ngrams` say what `ngrams`, `edits`, `chrf` and
 `chrf_words` hold. The values are those of sacrebleu for the same sums.
@@ -23,17 +23,17 @@ Smoothing = tuple[str, float]
 def bleu(
     totals: Totals, _: Application, smoothing: Smoothing
 ) -> tuple[Array, Array | float, dict[str, Array]]:
-    """BLEU: 100 BP (p1 p2 p3 p4)^(1/4), BP = min(1, exp(1 - reference / hypothesis)).
+    """BLEU: 100 BP (p1 p2 p3 p4)^(1/4).
 
-    p_n is the share of the n-grams of the output that match. A precision without a match is
-    smoothed. `exp` (default, as mteval-v13a) uses 1 / (2^k total) for the k-th of them. `floor=F`
-    uses F / total (default F = 0.1). `add-k=K` adds K to the matches and totals of orders 2 to 4
-    (default K = 1). `none` does not smooth, so BLEU is 0. It is 0 without any match, and where the
-    output has no n-gram of an order. Chen and Cherry 2014 name these methods.
-
-    Range [0, 100], higher is better; the naive baseline is the empty output, which gets 0.
-    Undefined where the references have no words. Beside it: `brevity_penalty`. Papineni et al.
-    2002; Prokopalo et al. 2020, appendix A.
+    p_n is the share of the n-grams of the output (n successive words) that match a reference. BP,
+    the brevity penalty, is min(1, exp(1 - length of the reference / length of the output)); the row
+    also shows it as `brevity_penalty`. The parameter is the smoothing of a p_n without matches
+    (Chen and Cherry 2014). `exp` (default, as in mteval-v13a): 1 / (2^k total) for the k-th such
+    p_n, where total is the number of n-grams of the output. `floor=F`: F / total (default F = 0.1).
+    `add-k=K`: K is added to the matches and totals of n = 2 to 4 (default K = 1). `none`: no
+    smoothing, so BLEU is 0. BLEU is always 0 if no word matches, or the output has no n-gram of
+    some n up to 4. Range [0, 100]; higher is better. Naive baseline: an empty output, 0. Undefined
+    if the references have no words. Papineni et al. 2002; Prokopalo et al. 2020, appendix A.
     """
     matches, ngrams = (_by_order(totals, "ngrams", name, ORDER) for name in ("matches", "totals"))
     reference = totals.sums("ngrams", "reference")
@@ -91,23 +91,22 @@ def smoothing_of(text: str) -> Smoothing:
 
 
 def chrf(totals: Totals, _: Application) -> Result:
-    """chrF2: 100 (1 + 4) P R / (4 P + R) of the n-grams of characters, without spaces.
+    """chrF2: F score of character n-grams with recall weighted double, 100 (1 + 4) P R / (4 P + R).
 
-    P and R are the means, over the orders 1 to 6 of which both sides have n-grams, of
-    matches / hypothesis and matches / reference. 0 without any match.
-
-    Range [0, 100], higher is better; the naive baseline is the empty output, which gets 0.
-    Undefined where the references have no characters. Popović 2015, 2016.
+    P and R are the means, over n from 1 to 6, of matches / n-grams of the output and matches /
+    n-grams of the reference; spaces are removed. An n without n-grams on one of the sides is
+    excluded. 0 without matches. Range [0, 100]; higher is better. Naive baseline: an empty output,
+    0. Undefined if the references have no characters. Popović 2015, 2016.
     """
     return _character_f(totals, "chrf", CHARACTER_ORDER)
 
 
 def chrf_words(totals: Totals, _: Application) -> Result:
-    """chrF++: chrF2 whose means of P and R go over n-grams of one and two words too.
+    """chrF++: chrF2 whose precision P and recall R also include n-grams of one and two words.
 
-    Words are separated by spaces; a punctuation mark at the end of a word, or else at its start, is
-    a separate word. Range [0, 100], higher is better; the naive baseline is the empty output, which
-    gets 0. Undefined where the references have no characters. Popović 2017.
+    Words are separated by spaces. A punctuation mark at the end of a word, or otherwise at its
+    start, is a separate word. Range [0, 100]; higher is better. Naive baseline: an empty output, 0.
+    Undefined if the references have no characters. Popović 2017.
     """
     return _character_f(totals, "chrf_words", CHARACTER_ORDER + WORD_ORDER)
 
@@ -122,12 +121,13 @@ def _character_f(totals: Totals, part: str, orders: int) -> Result:
 
 
 def ter(totals: Totals, _: Application) -> Result:
-    """Translation edit rate: (insertions + deletions + substitutions + shifts) / reference words.
+    """Translation edit rate: (insertions + deletions + substitutions + shifts) / words of the
+    reference.
 
-    With several references the fewest edits over the mean of their lengths. Range [0, inf), lower
-    is better; the naive baseline is the empty output, which lacks each word of the shortest
-    reference: 1 with one reference. Undefined where the references have no words. Snover et al.
-    2006.
+    With several references: the fewest edits to any reference / mean number of words of the
+    references. Range [0, inf); lower is better. Naive baseline: an empty output, which lacks all
+    words of the shortest reference; 1 with one reference. Undefined if the references have no
+    words. Snover et al. 2006.
     """
     edits, shortest = (ratio(totals, "edits", n, "reference") for n in ("edits", "shortest"))
     return edits, shortest

@@ -357,7 +357,7 @@ def _refuse_other_classes(
 
 
 def present(scores: Floats) -> Mask:
-    """Which trials have a score, shape (N,), of scores (N,) or (N, K)."""
+    """Whether each trial has a score, shape (N,), from scores (N,) or (N, K)."""
     return np.asarray(~np.isnan(scores.reshape(len(scores), -1)).any(axis=1))
 
 

@@ -109,11 +109,11 @@ class Audio:
         return self.seconds is None
 
     def lost(self, *, subset: bool) -> str:
-        """Why the hours of the whole or a subset are not known; empty where they are."""
+        """The reason why the hours of the whole or a subset are not known; empty where they are."""
         return self.unknown or (NO_SUBSET if subset and self.summed else "")
 
     def take(self, rows: npt.NDArray[Any]) -> "Audio":
-        """That of the trials at these rows; a sum stays that of the whole."""
+        """The audio of the trials at these rows; a sum of hours stays that of the whole."""
         if self.seconds is None:
             return replace(self, listed=None)
         own = None if self.recordings is None else self.recordings[rows]
@@ -292,7 +292,7 @@ def _summed(trials: "Trials", audio: Audio, table: Table, why: str) -> "Trials":
 
 
 def _misplaced(trials: "Trials", audio: Audio, table: Table) -> str:
-    """That nontargets lie outside of the listed recordings; empty where all lie in them."""
+    """A message about nontargets outside the listed recordings; empty without any."""
     nontargets, frame = pl.Series(trials.labels == 0), trials.frame
     shared = [c for c in table.columns if c != "duration" and c in frame.columns]
     texts = {column: frame[column].cast(pl.String).fill_null("") for column in shared}

@@ -282,7 +282,7 @@ def _part(found: Calibrated, raw: Trials, scoring: Scoring) -> Part:
 
 
 def _faults(systems: Sequence[Trials]) -> list[Problem]:
-    """What the data of training trials suffer from."""
+    """Faults of the training trials."""
     return [Problem(kind="data", message=f"{t.name}: {p}") for t in systems for p in t.problems]
 
 

@@ -184,8 +184,8 @@ class Calibrated:
 
 
 def scoring_after(scoring: Scoring) -> Scoring:
-    """The same scoring for calibrated trials, without what belongs to the scores as they were: a
-    training prior, a deployed threshold and class shares.
+    """The scoring for calibrated trials, without settings for the raw scores: training prior,
+    deployed threshold and class shares.
     """
     own = scoring.chosen(TrialsScoring)
     bare = replace(own, training_prior=None, threshold=None, whole_shares=None)
@@ -347,7 +347,7 @@ def calibrate(
 
 
 def _empirical(application: Application) -> str:
-    """What is said of priors that each fit takes from its trials; unequal costs move them."""
+    """A note on priors that each fit takes from its trials; unequal costs change them."""
     if not application.plain_detection:
         return "empirical"
     ratio = application.cost_miss / application.cost_fa

@@ -132,7 +132,7 @@ class Choosing:
         return self._limits(self._errors(rule, position)).upper
 
     def _too_little(self, rule: Rule, position: int) -> str:
-        """Where the interval ends without an error, and what would be enough."""
+        """The end of the interval without an error, and the number of trials that would suffice."""
         found, level = self._errors(rule, position), self.scoring.level
         least = self._limits(found).upper
         if not found.events:

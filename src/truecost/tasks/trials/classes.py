@@ -39,12 +39,12 @@ class Ends(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def scale(self) -> Scale:
-        """How readers see it."""
+        """The unit in which reports show the value."""
         return "%"
 
     @property
     def reason(self) -> str | None:
-        """Why there is no value: nothing more than that."""
+        """The reason why there is no value."""
         return None
 
 
@@ -163,7 +163,7 @@ def _plain(costs: Sequence[Sequence[float]] | None) -> bool:
 
 
 def _shares_of_cost(table: Floats, application: Application) -> Floats:
-    """What each decision on each class makes up of the cost: P_k c[k, d] R[k, d] over their sum."""
+    """Share of each decision on each class in the cost: P_k c[k, d] R[k, d] over their sum."""
     sizes = table.sum(axis=1)
     priors = np.asarray(application.class_priors(sizes[None, :]))[0]
     rates = table / np.where(sizes > 0, sizes, 1.0)[:, None]

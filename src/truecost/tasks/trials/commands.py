@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @Parameter(name="*", group="Output")
 @dataclass(frozen=True, kw_only=True)
 class ScoresOutput(ToFile):
-    """Where the calibrated scores go."""
+    """Options of the file of calibrated scores."""
 
     output: Target = None
     """File for all input columns and the calibrated score; - for standard output."""

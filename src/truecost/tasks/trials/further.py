@@ -230,7 +230,7 @@ class Spoofing:
         return self.accepted is not None or self.counts is not None
 
     def take(self, rows: Any) -> "Spoofing":
-        """The same of some rows."""
+        """The classes and decisions of some rows."""
         accepted = None if self.accepted is None else self.accepted[rows]
         return replace(self, kinds=self.kinds[rows], accepted=accepted)
 
@@ -245,7 +245,7 @@ def kinds_of(texts: pl.Series) -> Ints | None:
 
 
 def spoofing_of(texts: pl.Series) -> Spoofing | None:
-    """Which trials are spoofed, where labels say so."""
+    """The spoofed trials, where labels name them."""
     kinds = kinds_of(texts)
     return None if kinds is None else Spoofing(kinds)
 

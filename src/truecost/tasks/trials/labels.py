@@ -187,7 +187,7 @@ def soft_labels(
 
 
 def merged_labels(sizes: Mapping[str, int], target: str) -> tuple[str, ...]:
-    """Which labels count as nontarget, when they are several; `sizes`: how often each occurs."""
+    """The labels that count as nontarget, when they are several; `sizes`: trials of each label."""
     ordered = sorted(sizes.items(), key=lambda one: (-one[1], one[0]))
     others = [f"{name} ({n})" for name, n in ordered if name != target]
     return (f"counted as nontarget: {first_five(others)}",) if len(others) > 1 else ()
@@ -294,7 +294,7 @@ class Annotation:
         return np.asarray(self.votes.argmax(axis=1))
 
     def take(self, rows: npt.NDArray[Any]) -> "Annotation":
-        """Those of these rows (indices, or a mask)."""
+        """The labels of some rows (indices, or a mask)."""
         return replace(self, votes=self.votes[rows])
 
     def agreement(self, origin: npt.NDArray[np.int64] | None) -> dict[str, float]:

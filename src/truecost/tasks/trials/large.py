@@ -374,7 +374,7 @@ def _trials(
 
 
 def _problems(found: Sorted, options: Options, labels: dict[str, int]) -> list[str]:
-    """What a reader should know, as of trials in memory."""
+    """Warnings about the trials, like those for trials in memory."""
     said = [] if options.target is None else [*truth.merged_labels(labels, options.target)]
     lost = sum(lost for _, lost, *_ in found.facts)
     total = sum(rows for _, _, rows, _ in found.facts)

@@ -204,7 +204,7 @@ def _with_truth(table: Table, options: Options) -> "tuple[Table, str, str, Compl
 
 
 def _machine(options: Options, filled: "Completed | None", classes: tuple[str, ...]) -> Any:
-    """What a machine says of the trials, where there is one."""
+    """The machine labels of the trials, where there are any."""
     if options.machine is None:
         return None
     from truecost.tasks.trials.machine import Machine
@@ -213,7 +213,7 @@ def _machine(options: Options, filled: "Completed | None", classes: tuple[str, .
 
 
 def _values(table: Table, options: Options) -> tuple[Floats, None]:
-    """What stands for scores where there are none."""
+    """The values in place of scores where there are none."""
     from truecost.tasks.trials.further import scores_of
 
     return scores_of(table, options), None
@@ -229,7 +229,7 @@ def _audio(table: Table, options: Options, ids: Any) -> Any:
 
 
 def _spoofing(table: Table, column: str) -> "Spoofing | None":
-    """Which trials are spoofed, where labels say so."""
+    """The spoofed trials, where labels name them."""
     texts = table.texts(column, "label")
     if not texts.str.contains("(?i)spoof").any():
         return None
@@ -247,7 +247,7 @@ def _true_numbers(table: Table, column: str, ids: Array | None) -> Floats:
 
 
 def _merged_labels(table: Table, options: Options, kind: str, column: str) -> tuple[str, ...]:
-    """Which labels became nontargets, where a target was named."""
+    """The labels that became nontargets, where a target was named."""
     if kind in ("soft", "values") or (kind == "annotators" and options.target is None):
         return ()
     said = (
@@ -300,14 +300,14 @@ def _by_share(trials: Trials, shares: Floats) -> Trials:
 
 
 def _left_out(before: int, rows: int) -> tuple[str, ...]:
-    """How many rows had no value, where such are left out."""
+    """The number of rows without a value, where these are left out."""
     lost = before - rows
     said = f"{lost} of {counted(before, 'trial')} had no score: left out (--missing drop)"
     return (said,) if lost else ()
 
 
 def _missing(trials: Trials, table: Table, options: Options) -> Trials:
-    """What to do with trials that have no score."""
+    """The trials after the treatment of those without a score."""
     absent = np.isnan(trials.scores if trials.scores.ndim == 1 else trials.scores.sum(axis=1))
     if not absent.any():
         return trials

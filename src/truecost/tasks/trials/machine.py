@@ -64,7 +64,7 @@ class Machine:
     judged: Mask | None = None
 
     def take(self, rows: Any) -> "Machine":
-        """The same of some rows."""
+        """The machine labels of some rows."""
         shares, judged = self.shares, self.judged
         return replace(
             self,
@@ -288,11 +288,11 @@ class _Perturbed:
 
 
 def labels_for_half(evidence: Evidence, measure: Measure, application: Application) -> float:
-    """By what the human labels have to be multiplied to halve the interval of a corrected figure;
-    infinite where no number of them does, NaN where this is not known (several factors).
+    """Factor for the number of human labels that halves the interval of a corrected figure;
+    infinite where no number does, NaN where it is not known (several factors).
 
-    Of each unit the influence of its machine sums, a_u, and of its human labels, b_u: the variance
-    is sum (a_u + b_u)^2, and with k times the labels sum a_u^2 + 2 a_u b_u + b_u^2 / k.
+    Let a_u and b_u be the influences of the machine sums and of the human labels of unit u: the
+    variance is sum (a_u + b_u)^2, and with k times the labels sum a_u^2 + 2 a_u b_u + b_u^2 / k.
     """
     part = evidence.parts[measure.parts[0]]
     if not isinstance(part, Tally) or len(part.slots.factors) != 1 or part.slots.codes.shape[1] > 1:
@@ -353,7 +353,7 @@ def with_labels(
 
 
 def remarks_on(rows: Sequence[Estimate], trials: int) -> list[str]:
-    """How many labels more would halve the interval of each row."""
+    """A remark for each row: the number of further labels that would halve the interval."""
     said = []
     for row in rows:
         if "labelled" not in row.counts or "crossed" in row.flags:

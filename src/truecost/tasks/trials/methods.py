@@ -91,7 +91,7 @@ class RunColumns:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Those that every table must have."""
+        """The columns that every table must have."""
         own = (*self.runs, self.method)
         return tuple(name for name in own if name is not None and name != FILE)
 

@@ -99,7 +99,7 @@ class TrialsScoring:
 
 
 def choices_of(_study: object, data: DataTable, _reader: object) -> TrialsScoring:
-    """How trials are scored, as `[data]` says: UsageError as `TrialsScoring` has it."""
+    """The choices of `[data]` for scoring trials; UsageError as in `TrialsScoring`."""
     training = data.training_prior
     if isinstance(training, float | int):
         training = (1 - training, training)

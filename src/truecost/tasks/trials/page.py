@@ -264,7 +264,7 @@ def _pair_of(found: Claim | SingleRuns) -> tuple[str, ...]:
 
 
 def _decided(found: SingleRuns) -> str:
-    """How pairs of single runs decide."""
+    """The verdicts of pairs of single runs."""
     sides = {"better": found.better, "worse": found.worse, "inconclusive": found.inconclusive}
     shares = (f"{percent(round(n / found.pairs, 4))} {side}" for side, n in sides.items())
     return f"Of {found.pairs} pairs of one run of each: {', '.join(shares)}."

@@ -229,7 +229,7 @@ def _domain(shown: Sequence[object]) -> tuple[float, float]:
 
 
 def _rests_on(one: OneClass, name: str) -> str:
-    """What a rate of a class is a share of."""
+    """The trials or decisions that a rate of a class is a share of."""
     if name == "recall":
         return counted(one.trials, "trial")
     return counted(one.decided, "decision")
@@ -395,5 +395,5 @@ def cost_matrix(found: ByClass, *, title: str = "") -> Picture:
 
 
 def _ranges(most: float, tones: int) -> list[str]:
-    """What shades of costs mean, from the second on."""
+    """The meaning of shades of costs, from the second on."""
     return [f"up to {figure(float(f'{most * k / tones:.3g}'))}" for k in range(1, tones + 1)]

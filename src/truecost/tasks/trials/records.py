@@ -290,8 +290,8 @@ class Trials(Rows):
         return found if rows.dtype != bool else found._as_part_of(self, rows)
 
     def _as_part_of(self, whole: "Trials", mask: Mask) -> "Trials":
-        """The same trials, which know what was counted of them when they were taken before, and
-        what can be selected of the whole; what is read in parts is too large to keep.
+        """The subset, with the counts from when it was taken before, and a reference to the whole;
+        counts of data that are read in parts are too large to keep.
         """
         WHOLES[self] = ref(whole)
         if not whole.ascending:

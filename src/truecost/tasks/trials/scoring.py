@@ -335,7 +335,7 @@ def batches(trials: Trials, scoring: Scoring, dims: Dims, whole: Scoring | None)
 def _with_labels(
     trials: Trials, scoring: Scoring, evidence: Evidence, asked: Sequence[Measure]
 ) -> Callable[[list[Estimate]], list[Estimate]] | None:
-    """What says how many human labels more are worth having, where a machine judged the rest."""
+    """A function that adds remarks on further human labels, where a machine labelled the others."""
     if trials.machine is None:
         return None
     from truecost.tasks.trials.machine import with_labels

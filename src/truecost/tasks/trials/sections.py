@@ -140,7 +140,7 @@ def classes(story: Story) -> Section | None:
 
 
 def _on_classes(found: ByClass) -> str:
-    """What the pictures of classes show, and the costliest confusion."""
+    """The caption of the pictures of classes, with the costliest confusion."""
     text = "Recall and precision of each class, the costliest first."
     if worst := next(iter(found.wrong), None):
         share = percent(float(f"{worst.cost_share:.2g}"))

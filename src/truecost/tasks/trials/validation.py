@@ -158,7 +158,7 @@ def validate(
 
 
 def _tried(name: str, check: Callable[[], str | list[Check]]) -> list[Check]:
-    """What a check says, or the error that stopped it."""
+    """The result of a check, or the error that stopped it."""
     try:
         said = check()
     except TruecostError as error:

@@ -66,7 +66,7 @@ def problems_of(part: "Part", trials: Trials) -> list[str]:
 
 
 def _score_problems(trials: Trials, scoring: Scoring) -> list[str]:
-    """What is odd about the scores for this application, and what was taken for granted."""
+    """Warnings about the scores for this application, and about assumptions."""
     found = []
     if trials.kind == "llr" and trials.scores.min() >= 0:
         found.append(HINT)

@@ -189,7 +189,7 @@ def costs_at(sweep: Sweep, thresholds: Floats, application: Application) -> Floa
 
 
 def _reach(shown: tuple[float, float], at: float | None) -> tuple[float, float]:
-    """Where the band begins and ends: what is shown, the threshold in use and some more."""
+    """Start and end of the band: the shown range, including the threshold in use."""
     low, high = shown if at is None or not np.isfinite(at) else (min(*shown, at), max(*shown, at))
     edge = 0.06 * (high - low) or 1.0
     return low - edge, high + edge

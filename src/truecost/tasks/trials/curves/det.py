@@ -58,7 +58,7 @@ def each(systems: Sequence[Trials], scoring: Scorings) -> list[tuple[Trials, Sco
 
 
 def ranked(systems: Sequence[Trials], scoring: Scorings) -> list[tuple[Trials, Scoring]]:
-    """Those detection systems whose scores rank trials."""
+    """The detection systems whose scores rank trials."""
     return [
         (t, s) for t, s in each(systems, scoring) if t.detection and "ranking" in parts_of(t, s)
     ]

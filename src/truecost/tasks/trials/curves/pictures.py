@@ -79,7 +79,7 @@ def _errors(name: str, curves: Sequence[Curve], x: Axis, y: Axis, *, title: str)
 
 
 def _most(curves: Sequence[Curve], side: int) -> float:
-    """Where a DET axis ends: so that curves, bands and operating points are seen."""
+    """The end of a DET axis, so that curves, bands and operating points are visible."""
     found = [p[side] for c in curves for p in (c.actual, c.minimum) if p is not None]
     for c in curves:
         found += c.rates[c.middle > 0].tolist() if side == 0 else []
@@ -99,7 +99,7 @@ def _steps(system: str, x: Any, y: Any) -> Mark:
 
 
 def _points(curves: Sequence[AnyCurve]) -> Iterator[tuple[AnyCurve, Kind, str, Place]]:
-    """What each system has in use, a dot, and what costs it least."""
+    """The operating point of each system, a dot, and the one of least cost."""
     for c in curves:
         for (kind, name), at in zip(POINTS.items(), (c.actual, c.minimum), strict=True):
             if at is not None and not np.isnan(at).any():

@@ -182,7 +182,7 @@ def reliabilities(
 
 
 def _of_llrs(trials: Trials, scoring: Scoring) -> Reliability | None:
-    """That of likelihood ratios, which no application changes: computed once for all of them."""
+    """The reliability of likelihood ratios, which no application changes: computed once for all."""
     key = "reliability", repr((scoring.plan, scoring.level)), *counting.ranking_key(trials, scoring)
     if key not in trials.made:
         trials.made[key] = _detection(trials, scoring, posteriors=False)

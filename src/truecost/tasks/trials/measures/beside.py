@@ -1,8 +1,8 @@
-"""Metrics that people must report and nobody should decide by: F scores, correlations, balanced
-accuracy, top-k accuracy, calibration error.
+"""Metrics to report beside other measures: F scores, correlations, balanced accuracy, top-k
+accuracy, calibration error.
 
-They stand beside other measures (`--also`), with an interval and a word on what is wrong with each
-(Ferrer et al. 2024, sections 3.1 and 3.6); no gate and no leaderboard takes them.
+They are reported with `--also`, each with an interval and advice on its limits (Ferrer et al. 2024,
+sections 3.1 and 3.6); gates and leaderboards refuse them.
 
 All but two read `decisions` (class x decision, statistic `n`). Its shares J[k, d] = P_k R[k, d], R
 the share of class k that is decided d and P_k the prior of the class, sum to 1; abstaining is one
@@ -36,10 +36,11 @@ def joint(totals: Totals, application: Application) -> tuple[Floats, Floats]:
 
 
 def f1(totals: Totals, application: Application) -> Result:
-    """F1: 2 precision recall / (precision + recall) = 2 J[1, 1] / (P + sum_k J[k, 1]).
+    """F1 score: 2 precision recall / (precision + recall) = 2 J[1, 1] / (P + sum_k J[k, 1]).
 
-    Range [0, 1], higher is better; the naive baseline accepts everything and gets 2 P / (1 + P).
-    Undefined without targets of which nothing is accepted. Ferrer et al. 2024, section 3.1.
+    Index 1 is the target class and the decision to accept. Range [0, 1]; higher is better. Naive
+    baseline: always accept, 2 P / (1 + P). Undefined if there are no targets and no trial is
+    accepted. Ferrer et al. 2024, section 3.1.
     """
     application.require_detection()
     shares, priors = joint(totals, application)
@@ -50,11 +51,11 @@ def f1(totals: Totals, application: Application) -> Result:
 
 
 def macro_f1(totals: Totals, application: Application) -> Result:
-    """Macro F1: mean over classes of 2 J[k, k] / (P_k + sum_j J[j, k]).
+    """Mean over classes of the F1 score of the class: 2 J[k, k] / (P_k + sum_j J[j, k]).
 
-    Range [0, 1], higher is better; the naive baseline always decides the class of highest prior and
-    gets 2 P / (1 + P) / K. Classes without trials and without decisions are left out. Ferrer et al.
-    2024, section 3.1.
+    Range [0, 1]; higher is better. Naive baseline: always the class of highest prior P, 2 P / (1 +
+    P) / K. Classes without trials and without decisions are excluded. Ferrer et al. 2024, section
+    3.1.
     """
     shares, priors = joint(totals, application)
     right = np.diagonal(shares, axis1=-2, axis2=-1)
@@ -66,11 +67,12 @@ def macro_f1(totals: Totals, application: Application) -> Result:
 
 
 def mcc(totals: Totals, application: Application) -> Result:
-    """Matthews correlation (Gorodkin 2004): (sum_k J[k, k] - p q) / sqrt((1 - p p) (1 - q q)), with
-    p the priors and q the shares of the decisions.
+    """Matthews correlation of classes and decisions, for any number of classes (Gorodkin 2004).
 
-    Range [-1, 1], higher is better; the naive baseline is a random decision and gets 0. Undefined
-    where one class alone occurs or is decided. Ferrer et al. 2024, section 3.1.
+    (sum_k J[k, k] - p q) / sqrt((1 - p p) (1 - q q)), with the vectors p (priors) and q (shares of
+    the decisions); p q is their scalar product. Range [-1, 1]; higher is better. Naive baseline:
+    random decisions, 0. Undefined if all trials have one class or all decisions are equal. Ferrer
+    et al. 2024, section 3.1.
     """
     shares, priors = joint(totals, application)
     decided = shares.sum(axis=-2)
@@ -80,11 +82,11 @@ def mcc(totals: Totals, application: Application) -> Result:
 
 
 def kappa(totals: Totals, application: Application) -> Result:
-    """Cohen's kappa: (sum_k J[k, k] - p q) / (1 - p q) with p the priors and q the shares of the
-    decisions.
+    """Cohen's kappa: (sum_k J[k, k] - p q) / (1 - p q).
 
-    Range [-1, 1], higher is better; the naive baseline is a random decision and gets 0. Undefined
-    where one class alone occurs and is decided. Cohen (1960).
+    p and q are the vectors of the priors and of the shares of the decisions; their scalar product p
+    q is the agreement by chance. Range [-1, 1]; higher is better. Naive baseline: random decisions,
+    0. Undefined if all trials have one class and all decisions are this class. Cohen (1960).
     """
     shares, priors = joint(totals, application)
     both = (priors * shares.sum(axis=-2)[:, : priors.shape[1]]).sum(axis=-1)
@@ -96,21 +98,22 @@ def _right(shares: Floats) -> Floats:
 
 
 def balanced_accuracy(totals: Totals, application: Application) -> Result:
-    """Balanced accuracy: mean_k R[k, k], 1 - balanced error.
+    """Mean over classes of the share of correct decisions: mean_k R[k, k] = 1 - balanced error.
 
-    Range [0, 1], higher is better; the naive baseline is any constant decision, 1/K. Undefined when
-    any class has no trials. Ferrer et al. 2024, section 3.1.
+    Range [0, 1]; higher is better. Naive baseline: any constant decision, 1/K. Undefined if a class
+    has no trials. Ferrer et al. 2024, section 3.1.
     """
     value, reference = balanced_error(totals, application)
     return 1 - np.asarray(value), 1 - np.asarray(reference)
 
 
 def top_k(totals: Totals, application: Application, k: int) -> Result:
-    """Top-k accuracy: the share of trials whose true class is among the k most probable.
+    """Share of trials whose true class is among the k classes of highest probability.
 
-    sum_c P_c share of class c at the places 1 to k; ties count against the system. Range [0, 1],
-    higher is better; the naive baseline always names the k classes of highest prior. Undefined when
-    a class that has a prior has no trials.
+    sum_c P_c (share of the trials of class c whose true class has rank 1 to k); the parameter is k.
+    Of equal probabilities, the true class gets the last rank. Range [0, 1]; higher is better. Naive
+    baseline: always the k classes of highest prior. Undefined if a class with a prior above 0 has
+    no trials.
     """
     counts = totals.sums("ranks", "n")
     if k >= counts.shape[-1]:
@@ -125,12 +128,15 @@ def top_k(totals: Totals, application: Application, k: int) -> Result:
 
 
 def ece(totals: Totals, application: Application) -> Result:
-    """Expected calibration error: sum_b abs(sum_k P_k (confidence - right) / N_k) over 15 equally
-    wide bins of confidence.
+    """Expected calibration error: difference between confidence and accuracy, in 15 bins of
+    confidence.
 
-    Confidence is the largest posterior (of a detection task that of the target) at the priors of
-    the application, right whether that class is the true one. Range [0, 1], lower is better; the
-    naive baseline says the priors and gets 0. Guo et al. (2017); Ferrer et al. 2024, section 3.6.
+    sum_b abs(sum_k P_k D_bk / N_k), where D_bk is the sum of confidence - correct (1 or 0) over the
+    trials of class k in bin b, and N_k the number of trials of class k. The bins have equal width.
+    Confidence is the largest posterior (for detection: the posterior of the target) at the priors
+    of the application; correct is 1 if the class of this posterior is the true one. Range [0, 1];
+    lower is better. Naive baseline: the priors as probabilities, 0. Guo et al. (2017); Ferrer et
+    al. 2024, section 3.6.
     """
     sizes = totals.sums("bins", "n").sum(axis=-1)
     priors = application.class_priors(sizes)

@@ -1,5 +1,5 @@
-"""Measures of decisions by class: recall and precision of one class of several, and costs when any
-of several labels is right, as several annotators accept them.
+"""Single classes, and trials with several accepted labels: recall and precision of one class of
+several, and costs when any of several labels is right, as several annotators accept them.
 
 Both read the tally `decisions` (class x decision, statistic `n`); R[k, d] is the share of class k
 that is decided d, P_k the prior of class k.
@@ -38,39 +38,39 @@ def _paid(totals: Totals, what: str) -> tuple[Floats, Floats]:
 def accepted_cost(totals: Totals, _: Application) -> Result:
     """Expected cost when any accepted label is right: mean over trials of min_{k in A} c[k, d].
 
-    A is the set of accepted labels of a trial and d its decision. Range [0, max c] in the unit of
-    the costs, lower is better; the naive baseline is the best constant decision under the same
-    rule, min_d mean min_{k in A} c[k, d], chosen again in each replicate. Equal to `expected_cost`
-    at the shares of the data when each trial has one label. Ferrer et al. 2024, sections 3.1 and
-    3.7.
+    A is the set of accepted labels of the trial, and d is its decision. Range [0, max c] in the
+    unit of the costs; lower is better. Naive baseline: the best constant decision under the same
+    rule, min_d (mean of min_{k in A} c[k, d]), chosen again in each replicate. Equal to
+    `expected_cost` with the priors of the data if each trial has one label. Ferrer et al. 2024,
+    sections 3.1 and 3.7.
     """
     return _paid(totals, "cost")
 
 
 def accepted_nec(totals: Totals, _: Application) -> Result:
-    """Normalised expected cost when any accepted label is right: `accepted_cost` / its naive
-    baseline.
+    """Expected cost when any accepted label is right, divided by its naive baseline.
 
-    Range [0, inf), lower is better; 1.0 is the best constant decision under the same rule.
-    Undefined where that costs nothing (one label is accepted everywhere). Equal to `nec` at the
-    shares of the data when each trial has one label. Ferrer et al. 2024, sections 3.5 and 3.7.
+    Range [0, inf); lower is better. Naive baseline: the best constant decision under the same rule,
+    1.0. Undefined if that decision costs nothing, because all trials accept one label. Equal to
+    `nec` with the priors of the data if each trial has one label. Ferrer et al. 2024, sections 3.5
+    and 3.7.
     """
     cost, naive = _paid(totals, "cost")
     return share(cost, naive), 1.0
 
 
 def accepted_error(totals: Totals, _: Application) -> Result:
-    """Share of decisions that no accepted label makes right.
+    """Share of decisions that are not among the accepted labels of their trial.
 
-    Range [0, 1], lower is better; the naive baseline always decides the label that most trials
-    accept. Abstaining counts as an error. Equal to `total_error` at the shares of the data when
-    each trial has one label. Ferrer et al. 2024, section 3.7.
+    Range [0, 1]; lower is better. Naive baseline: always the label that most trials accept.
+    Abstaining counts as an error. Equal to `total_error` with the priors of the data if each trial
+    has one label. Ferrer et al. 2024, section 3.7.
     """
     return _paid(totals, "error")
 
 
 def _per_trial(totals: Totals, what: str, most: float, naive: float = 1.0) -> list[Rate]:
-    """What is paid over the most that a trial can cost, as a rate of trials."""
+    """The cost over the largest possible cost of a trial, as a rate of trials."""
     trials = np.ones(totals.sums("accepted", "n").shape[-1])
     return [Rate("accepted", trials / most, trials, weight=most / naive, statistics=(what, "n"))]
 
@@ -113,22 +113,22 @@ _ACCEPTED = (
 
 
 def class_recall(totals: Totals, _: Application, name: str) -> Result:
-    """Recall of one class: R[k, k], the share of its trials that are decided so.
+    """Recall of one class: R[k, k], the share of its trials for which this class is decided.
 
-    Range [0, 1], higher is better; no naive baseline (a constant has 0 or 1). Abstaining is no
-    right decision. Undefined without trials of the class. Ferrer et al. 2024, section 3.1, for R.
+    The parameter is the name of the class. Range [0, 1]; higher is better. No naive baseline:
+    constant decisions have 0 or 1. Abstaining counts as an error. Undefined if the class has no
+    trials. Ferrer et al. 2024, section 3.1 (R).
     """
     k = place_of(totals, name)
     return class_rates(totals)[1][:, k, k], NONE
 
 
 def class_precision(totals: Totals, application: Application, name: str) -> Result:
-    """Precision of one class: P_k R[k, k] / sum_j P_j R[j, k], the share of right ones among the
-    trials with this decision.
+    """Precision of one class: share of trials of the class among the decisions for it.
 
-    Range [0, 1], higher is better; the naive baseline always decides this class and gets P_k.
-    Undefined if no trial has this decision. Petegrosso et al. 2022, A.1.1 (Eq. 10), with a class in
-    place of the target.
+    P_k R[k, k] / sum_j P_j R[j, k]; the parameter is the name of the class k. Range [0, 1]; higher
+    is better. Naive baseline: always this class, P_k. Undefined if no trial has this decision.
+    Petegrosso et al. 2022, A.1.1 (Eq. 10), with a class in place of the target.
     """
     k = place_of(totals, name)
     counts, rates = class_rates(totals)

@@ -1,14 +1,12 @@
-"""Measures of decisions: what the user pays for what the system does; and the rates that they add
-up, for their intervals.
+"""Costs and error rates of decisions: measures, and the rates that they add up, for their
+intervals.
 
-An error of a class is its cost above that of its cheapest decision, over the largest such cost.
-
-All read one tally, `decisions`, with the axes class x decision and the statistic `n`. For
-detection the classes are (nontarget, target) and the decisions (reject, accept).
-R[k, d] is the share of class k that is decided d, P_k the prior of class k, c[k, d] a cost; K is
-the number of classes. Rates are undefined (NaN) for a class without trials; so is every cost that
-gives it a prior.
-Sources: Rodriguez-Fuentes & Penagarikano 2013, Eq. 7-11; Ferrer et al. 2024, sections 3.1 and 3.5.
+An error of a class is its cost above that of its cheapest decision, over the largest such cost. All
+read one tally, `decisions`, with the axes class x decision and the statistic `n`. For detection the
+classes are (nontarget, target) and the decisions (reject, accept). R[k, d] is the share of class k
+that is decided d, P_k the prior of class k, c[k, d] a cost; K is the number of classes. Rates are
+undefined (NaN) for a class without trials; so is every cost that gives it a prior. Sources:
+Rodriguez-Fuentes & Penagarikano 2013, Eq. 7-11; Ferrer et al. 2024, sections 3.1 and 3.5.
 """
 
 from functools import partial
@@ -129,12 +127,12 @@ def erring(totals: Totals, application: Application) -> list[Rate]:
 
 
 def not_erring(totals: Totals, application: Application) -> list[Rate]:
-    """Of 1 - total error: the same rates, taken away."""
+    """The rates of 1 - total error: those of the total error, with negative weights."""
     return rates_of_costs(totals, _wrong(totals), stated_priors(totals, application), -1.0)
 
 
 def erring_normalised(totals: Totals, application: Application) -> list[Rate]:
-    """Those rates over the naive total error."""
+    """The rates of the total error over the naive total error."""
     return _over_naive(totals, application, _wrong(totals))
 
 
@@ -153,7 +151,7 @@ def abstaining(totals: Totals, application: Application) -> list[Rate]:
 
 
 def _class_rate(code: int, decision: int, weight: float = 1.0, what: str = "") -> Rate:
-    """How often one class (0 nontarget, 1 target) is decided so."""
+    """The rate at which one class (0 nontarget, 1 target) gets a decision."""
     errors, trials = np.zeros((2, 2)), np.zeros((2, 2))
     errors[code, decision], trials[code] = 1.0, 1.0
     named, of = _NAMES["target" if code else "nontarget"]
@@ -172,7 +170,7 @@ def of_accepted(wanted: int) -> Rule:
 
 
 def _accepting(wanted: int, totals: Totals, application: Application) -> list[Rate]:
-    """That share as a rate of accepted trials; with stated priors the odds Pfa / recall."""
+    """The share of accepted trials as a rate; with stated priors the odds Pfa / recall."""
     priors = stated_priors(totals, application)
     if priors is None:
         errors, accepted = np.zeros((2, 2)), np.zeros((2, 2))
@@ -200,42 +198,42 @@ def _costs(totals: Totals, application: Application) -> tuple[Floats, Floats]:
 
 
 def expected_cost(totals: Totals, application: Application) -> Result:
-    """Expected cost: sum_k P_k sum_d c[k, d] R[k, d].
+    """Expected cost of a decision: sum_k P_k sum_d c[k, d] R[k, d].
 
-    R[k, d] is the share of class k that is decided d. Range [0, max c] in the unit of the costs,
-    lower is better; the naive baseline is the best constant decision, min_d sum_k P_k c[k, d].
-    Undefined when a class that has a prior has no trials. Ferrer et al. 2024, section 3.1.
+    Range [0, max c] in the unit of the costs; lower is better. Naive baseline: the best constant
+    decision, min_d sum_k P_k c[k, d]. Undefined if a class with a prior above 0 has no trials.
+    Ferrer et al. 2024, section 3.1.
     """
     return _costs(totals, application)
 
 
 def nec(totals: Totals, application: Application) -> Result:
-    """Normalised expected cost: expected cost / cost of the best constant decision.
+    """Expected cost divided by the cost of the best constant decision.
 
-    sum_k P_k sum_d c[k, d] R[k, d] / min_d sum_k P_k c[k, d]. Range [0, inf), lower is better; 1.0
-    is the naive baseline, which uses only the priors. Each replicate computes its cost again;
-    undefined if it is 0. Ferrer et al. 2024, section 3.5.
+    sum_k P_k sum_d c[k, d] R[k, d] / min_d sum_k P_k c[k, d]. Range [0, inf); lower is better.
+    Naive baseline: the best constant decision, 1.0. The divisor is computed again in each
+    replicate; undefined if it is 0. Ferrer et al. 2024, section 3.5.
     """
     cost, naive = _costs(totals, application)
     return share(cost, naive), 1.0
 
 
 def act_dcf(totals: Totals, application: Application) -> Result:
-    """Actual detection cost, normalised: at the Bayes threshold, or of the decisions given.
+    """Detection cost of the decisions (given, or at the Bayes threshold), normalised.
 
-    (Cm P Pmiss + Cf (1-P) Pfa) / min(Cm P, Cf (1-P)). Range [0, inf), lower is better; 1.0 is
-    the naive baseline. 1 - TWV when rejecting is the cheaper naive choice. Rodriguez-Fuentes &
-    Penagarikano 2013, Eq. 8-11.
+    (Cm P Pmiss + Cf (1-P) Pfa) / min(Cm P, Cf (1-P)). Range [0, inf); lower is better. Naive
+    baseline: always reject or always accept, 1.0. Equal to 1 - TWV if always rejecting is the
+    cheaper of both. Rodriguez-Fuentes & Penagarikano 2013, Eq. 8-11.
     """
     application.require_detection()
     return nec(totals, application)
 
 
 def detection_cost(totals: Totals, application: Application) -> Result:
-    """Actual detection cost, not normalised: Cm P Pmiss + Cf (1-P) Pfa.
+    """Detection cost of the decisions, not normalised: Cm P Pmiss + Cf (1-P) Pfa.
 
-    Range [0, Cm P + Cf (1-P)] in the unit of the costs, lower is better; the naive baseline always
-    rejects or always accepts, min(Cm P, Cf (1-P)). Rodriguez-Fuentes & Penagarikano 2013, Eq. 8 and
+    Range [0, Cm P + Cf (1-P)] in the unit of the costs; lower is better. Naive baseline: always
+    reject or always accept, min(Cm P, Cf (1-P)). Rodriguez-Fuentes & Penagarikano 2013, Eq. 8 and
     9.
     """
     application.require_detection()
@@ -243,21 +241,21 @@ def detection_cost(totals: Totals, application: Application) -> Result:
 
 
 def nte(totals: Totals, application: Application) -> Result:
-    """Normalised total error: the normalised expected cost with 0/1 costs.
+    """Total error rate divided by that of the best constant decision.
 
-    sum_k P_k (1 - R[k, k]) / (1 - max_k P_k). Range [0, inf), lower is better; 1.0 is the naive
-    baseline. Abstaining counts as an error. Ferrer et al. 2024, section 3.5 (accuracy 90 % with a
-    majority class of 95 %: 2.0).
+    sum_k P_k (1 - R[k, k]) / (1 - max_k P_k). Range [0, inf); lower is better. Naive baseline:
+    always the class of highest prior, 1.0. Abstaining counts as an error. Example: an accuracy of
+    90 % with a majority class of 95 % gives 2.0. Ferrer et al. 2024, section 3.5.
     """
     error, naive = total_error(totals, application)
     return share(error, naive), 1.0
 
 
 def total_error(totals: Totals, application: Application) -> Result:
-    """Total error rate: sum_k P_k (1 - R[k, k]).
+    """Share of wrong decisions, with classes weighted by their priors: sum_k P_k (1 - R[k, k]).
 
-    Range [0, 1], lower is better; the naive baseline always decides the class of highest prior and
-    gets 1 - max_k P_k. Abstaining counts as an error. Ferrer et al. 2024, section 3.1.
+    Range [0, 1]; lower is better. Naive baseline: always the class of highest prior, 1 - max_k P_k.
+    Abstaining counts as an error. Ferrer et al. 2024, section 3.1.
     """
     counts, rates = class_rates(totals)
     priors = application.class_priors(counts)
@@ -266,20 +264,20 @@ def total_error(totals: Totals, application: Application) -> Result:
 
 
 def accuracy(totals: Totals, application: Application) -> Result:
-    """Accuracy: sum_k P_k R[k, k].
+    """Share of correct decisions, with classes weighted by their priors: sum_k P_k R[k, k].
 
-    Range [0, 1], higher is better; the naive baseline always decides the class of highest prior and
-    gets max_k P_k. Abstaining counts as an error. Ferrer et al. 2024, section 3.5.
+    Range [0, 1]; higher is better. Naive baseline: always the class of highest prior, max_k P_k.
+    Abstaining counts as an error. Ferrer et al. 2024, section 3.5.
     """
     error, naive = total_error(totals, application)
     return 1 - np.asarray(error), 1 - np.asarray(naive)
 
 
 def balanced_error(totals: Totals, _: Application) -> Result:
-    """Balanced error rate: 1 - mean_k R[k, k] (1 - unweighted average recall).
+    """Mean over classes of the share of wrong decisions: 1 - mean_k R[k, k].
 
-    Range [0, 1], lower is better; the naive baseline is any constant decision, 1 - 1/K. Undefined
-    when any class has no trials. Ferrer et al. 2024, section 3.1.
+    Also called 1 - unweighted average recall. Range [0, 1]; lower is better. Naive baseline: any
+    constant decision, 1 - 1/K. Undefined if a class has no trials. Ferrer et al. 2024, section 3.1.
     """
     rates = class_rates(totals)[1]
     right = np.diagonal(rates, axis1=-2, axis2=-1)
@@ -287,39 +285,38 @@ def balanced_error(totals: Totals, _: Application) -> Result:
 
 
 def p_miss(totals: Totals, _: Application) -> Result:
-    """Miss rate: rejected targets / targets.
+    """Share of targets that are rejected: rejected targets / targets.
 
-    Range [0, 1], lower is better; no naive baseline (a naive baseline can have any rate). Undefined
-    without targets. Rodriguez-Fuentes & Penagarikano 2013, Eq. 1.
+    Range [0, 1]; lower is better. No naive baseline: constant decisions can have any rate.
+    Undefined without targets. Rodriguez-Fuentes & Penagarikano 2013, Eq. 1.
     """
     return class_rates(totals)[1][:, 1, 0], NONE
 
 
 def p_fa(totals: Totals, _: Application) -> Result:
-    """False-alarm rate: accepted nontargets / nontargets (also called false-positive rate).
+    """Share of nontargets that are accepted: accepted nontargets / nontargets.
 
-    Range [0, 1], lower is better; no naive baseline (a naive baseline can have any rate). Undefined
-    without nontargets. Rodriguez-Fuentes & Penagarikano 2013, Eq. 3; Petegrosso et al. 2022, A.1.2
-    (Eq. 12).
+    Range [0, 1]; lower is better. No naive baseline: constant decisions can have any rate.
+    Undefined without nontargets. Rodriguez-Fuentes & Penagarikano 2013, Eq. 3; Petegrosso et al.
+    2022, A.1.2 (Eq. 12).
     """
     return class_rates(totals)[1][:, 0, 1], NONE
 
 
 def recall(totals: Totals, _: Application) -> Result:
-    """Recall: accepted targets / targets.
+    """Share of targets that are accepted: accepted targets / targets.
 
-    Range [0, 1], higher is better; no naive baseline (a naive baseline can have any rate).
+    Range [0, 1]; higher is better. No naive baseline: constant decisions can have any rate.
     Undefined without targets. Petegrosso et al. 2022, A.1.1 (Eq. 11).
     """
     return class_rates(totals)[1][:, 1, 1], NONE
 
 
 def precision(totals: Totals, application: Application) -> Result:
-    """Precision: share of targets among the accepted trials, at the application's prior.
+    """Share of targets among accepted trials, at the prior of the application.
 
-    P (1-Pmiss) / (P (1-Pmiss) + (1-P) Pfa). Range [0, 1], higher is better; the naive baseline
-    accepts everything and gets P. Undefined when nothing is accepted. Petegrosso et al. 2022, A.1.1
-    (Eq. 10).
+    P (1-Pmiss) / (P (1-Pmiss) + (1-P) Pfa). Range [0, 1]; higher is better. Naive baseline: always
+    accept, P. Undefined if no trial is accepted. Petegrosso et al. 2022, A.1.1 (Eq. 10).
     """
     counts, rates = class_rates(totals)
     accepted = application.class_priors(counts) * rates[:, :, 1]
@@ -327,11 +324,10 @@ def precision(totals: Totals, application: Application) -> Result:
 
 
 def fdr(totals: Totals, application: Application) -> Result:
-    """False-discovery rate: share of nontargets among the accepted trials, 1 - precision.
+    """Share of nontargets among accepted trials, at the prior of the application: 1 - precision.
 
-    (1-P) Pfa / (P (1-Pmiss) + (1-P) Pfa). Range [0, 1], lower is better; the naive baseline accepts
-    everything and gets 1-P. Undefined when nothing is accepted. Petegrosso et al. 2022, A.1.2 (Eq.
-    13).
+    (1-P) Pfa / (P (1-Pmiss) + (1-P) Pfa). Range [0, 1]; lower is better. Naive baseline: always
+    accept, 1-P. Undefined if no trial is accepted. Petegrosso et al. 2022, A.1.2 (Eq. 13).
     """
     value, reference = precision(totals, application)
     return 1 - np.asarray(value), 1 - np.asarray(reference)
@@ -340,9 +336,9 @@ def fdr(totals: Totals, application: Application) -> Result:
 def abstained(totals: Totals, application: Application) -> Result:
     """Share of trials on which the system abstains: sum_k P_k R[k, abstain].
 
-    Range [0, 1], lower is better: the share of trials that the system leaves to someone else; 0 if
-    the cost matrix has no column for it. No naive baseline. Read it beside the expected cost, which
-    prices abstaining as one more decision (Ferrer et al. 2024, section 3.1).
+    Range [0, 1]; lower is better. No naive baseline. 0 if the cost matrix has no column for
+    abstaining. Read it together with the expected cost, which has a cost for abstaining. Ferrer et
+    al. 2024, section 3.1.
     """
     counts, rates = class_rates(totals)
     classes = counts.shape[-1]

@@ -1,5 +1,5 @@
-"""Measures of what each trial loses: proper scoring rules of probabilities, likelihood-ratio costs,
-errors of predicted numbers, each with the best constant predictor as naive baseline.
+"""Quality of scores, probabilities and predicted numbers: proper scoring rules, likelihood-ratio
+costs and errors, each with the best constant predictor as naive baseline.
 
 `losses` is a tally with the axis class and the statistics `n`, `log` (-ln p of the truth, finite
 part), `impossible` (truths given probability 0) and `brier`. `llr` is a tally with the axis class
@@ -66,9 +66,10 @@ def entropy(priors: Floats) -> Floats:
 
 
 def ce(totals: Totals, application: Application) -> Result:
-    """Cross entropy in nats: sum_k P_k mean over class k of -ln p(truth).
+    """Cross entropy in nats: sum_k P_k (mean over trials of class k of -ln p_k).
 
-    Range [0, inf], lower is better; the naive baseline uses only the priors and gets their entropy.
+    p_k is the probability that the system gives to class k. Range [0, inf]; lower is better. Naive
+    baseline: the priors as probabilities for every trial, whose value is the entropy of the priors.
     Infinite if the true class of a trial has probability 0. Ferrer et al. 2024, section 3.3.
     """
     counts, means = _mean_losses(totals, "losses", "log")
@@ -77,21 +78,22 @@ def ce(totals: Totals, application: Application) -> Result:
 
 
 def nce(totals: Totals, application: Application) -> Result:
-    """Normalised cross entropy: cross entropy / entropy of the priors.
+    """Cross entropy divided by the entropy of the priors.
 
-    Range [0, inf], lower is better; 1.0 is the naive baseline, which uses only the priors; each
-    replicate computes their entropy again. Infinite if the true class of a trial has probability 0.
-    Ferrer et al. 2024, section 3.5.
+    Range [0, inf]; lower is better. Naive baseline: the priors as probabilities for every trial,
+    1.0. The divisor is computed again in each replicate. Infinite if the true class of a trial has
+    probability 0. Ferrer et al. 2024, section 3.5.
     """
     value, reference = ce(totals, application)
     return share(value, reference), 1.0
 
 
 def brier(totals: Totals, application: Application) -> Result:
-    """Brier score: sum_k P_k mean over class k of sum_j (p_j - [j is the truth])^2.
+    """Brier score: sum_k P_k (mean over trials of class k of sum_j (p_j - [j = k])^2).
 
-    Range [0, 2], lower is better; the naive baseline knows only the priors: 1 - sum P_k^2. Ferrer
-    et al. 2024, section 3.3.
+    p_j is the probability that the system gives to class j; [j = k] is 1 for the true class,
+    otherwise 0. Range [0, 2]; lower is better. Naive baseline: the priors as probabilities for
+    every trial, 1 - sum_k P_k^2. Ferrer et al. 2024, section 3.3.
     """
     counts, means = _mean_losses(totals, "losses", "brier")
     priors = application.class_priors(counts)
@@ -99,10 +101,10 @@ def brier(totals: Totals, application: Application) -> Result:
 
 
 def nbs(totals: Totals, application: Application) -> Result:
-    """Normalised Brier score: Brier score / that of the priors alone.
+    """Brier score divided by that of the priors.
 
-    Range [0, inf), lower is better; 1.0 is the naive baseline, which uses only the priors. Each
-    replicate computes its score again. Ferrer et al. 2024, section 3.5.
+    Range [0, inf); lower is better. Naive baseline: the priors as probabilities for every trial,
+    1.0. The divisor is computed again in each replicate. Ferrer et al. 2024, section 3.5.
     """
     value, reference = brier(totals, application)
     return share(value, reference), 1.0
@@ -111,24 +113,25 @@ def nbs(totals: Totals, application: Application) -> Result:
 def cllr(totals: Totals, _: Application) -> Result:
     """Log-likelihood-ratio cost in bits.
 
-    Mean of the means over targets of log2(1 + exp(-llr)) and over nontargets of log2(1 + exp(llr)).
-    Range [0, inf], lower is better; 1.0 is a system with llr = 0 for every trial. Infinite if the
-    true class of a trial has probability 0, undefined when a class has no trials. Independent of
-    costs and priors. Brümmer and du Preez (2006); Rodriguez-Fuentes & Penagarikano 2013, Eq. 36-38
-    at Ptar = 1/2.
+    Average of two means: over targets of log2(1 + exp(-llr)), and over nontargets of log2(1 +
+    exp(llr)). Range [0, inf]; lower is better. Naive baseline: llr = 0 for every trial, 1.0.
+    Independent of costs and priors. Infinite if the true class of a trial has probability 0.
+    Undefined if a class has no trials. Brümmer and du Preez (2006); Rodriguez-Fuentes &
+    Penagarikano 2013, Eq. 36-38 at Ptar = 1/2.
     """
     means = _mean_losses(totals, "llr", "cllr")[1]
     return _with_impossible(means.mean(axis=-1), totals, "llr"), 1.0
 
 
 def cnxe(totals: Totals, application: Application) -> Result:
-    """Normalised cross entropy of the likelihood ratios at the application's effective prior.
+    """Cross entropy of likelihood ratios at the effective prior, divided by the entropy of that
+    prior.
 
-    (Ptar mean over targets + (1-Ptar) mean over nontargets of the log cost) / prior entropy; the
-    log cost is log2(1 + exp(-llr - logit(Ptar))) for a target, with both signs turned for a
-    nontarget. Range [0, inf], lower is better; 1.0 knows only the prior. Infinite if the true class
-    of a trial has probability 0. When the prior is left to the data, logit(Ptar) is that of all
-    data (it turns scores into posteriors, part of the system), all else that of the replicate.
+    (Ptar (mean over targets of Clog) + (1-Ptar) (mean over nontargets of Clog)) / prior entropy.
+    Clog is log2(1 + exp(-llr - logit(Ptar))) for a target and log2(1 + exp(llr + logit(Ptar))) for
+    a nontarget. Range [0, inf]; lower is better. Naive baseline: llr = 0 for every trial, 1.0.
+    Infinite if the true class of a trial has probability 0. If the application states no prior,
+    logit(Ptar) is computed from all data, and the other terms with Ptar from each replicate.
     Rodriguez-Fuentes & Penagarikano 2013, Eq. 36-43.
     """
     counts, means = _mean_losses(totals, "llr", "cnxe")
@@ -145,50 +148,51 @@ def _effective(application: Application, priors: Floats) -> Floats:
 
 
 def min_cllr(totals: Totals, _: Application) -> Result:
-    """Cllr after the best monotone calibration of the scores (pool adjacent violators).
+    """Cllr after the best monotone calibration of the scores (pool adjacent violators), in bits.
 
-    Range [0, 1] in bits, lower is better; 1.0 is a system with llr = 0 for every trial. Each
-    replicate finds its own best monotone calibration; equal scores get equal values. Undefined when
-    a class has no trials. Brümmer and du Preez (2006).
+    Range [0, 1]; lower is better. Naive baseline: llr = 0 for every trial, 1.0. The calibration is
+    computed again in each replicate; equal scores get equal values. Undefined if a class has no
+    trials. Brümmer and du Preez (2006).
     """
     return totals.sweep("ranking").pav_entropy(0.5), 1.0
 
 
 def cllr_loss(totals: Totals, application: Application) -> Result:
-    """Calibration loss: Cllr - minimum Cllr, in bits.
+    """Cllr minus minimum Cllr, in bits: the part of Cllr that comes from calibration.
 
-    Range [0, inf], lower is better; 0 is a system that no monotone map of its scores improves. No
+    Range [0, inf); lower is better. 0 means that no monotone calibration improves the scores. No
     naive baseline. Brümmer and du Preez (2006).
     """
     return np.asarray(cllr(totals, application)[0]) - min_cllr(totals, application)[0], NONE
 
 
 def mae(totals: Totals, _: Application) -> Result:
-    """Mean absolute error: mean of abs(prediction - truth).
+    """Mean over trials of abs(prediction - true value).
 
-    Range [0, inf) in the unit of the truth, lower is better; the naive baseline always predicts the
-    weighted median of the truths of the replicate. Ferrer et al. 2024, section 3.4.
+    Range [0, inf) in the unit of the predicted quantity; lower is better. Naive baseline: the
+    weighted median of the true values for every trial, computed again in each replicate. Ferrer et
+    al. 2024, section 3.4.
     """
     n = totals.sums("errors", "n")
     return share(totals.sums("errors", "absolute"), n), share(totals.sweep("truths").median()[1], n)
 
 
 def nmae(totals: Totals, application: Application) -> Result:
-    """Mean absolute error / that of the best constant (the median).
+    """Mean absolute error divided by that of the best constant prediction (the median).
 
-    Range [0, inf), lower is better; 1.0 is the best constant. Undefined when all truths are equal.
-    Ferrer et al. 2024, sections 3.4 and 3.5.
+    Range [0, inf); lower is better. Naive baseline: the median for every trial, 1.0. Undefined if
+    all true values are equal. Ferrer et al. 2024, sections 3.4 and 3.5.
     """
     value, reference = mae(totals, application)
     return share(value, reference), 1.0
 
 
 def mse(totals: Totals, _: Application) -> Result:
-    """Mean squared error: mean of (prediction - truth)^2.
+    """Mean over trials of (prediction - true value)^2.
 
-    Range [0, inf) in the squared unit of the truth, lower is better; the naive baseline always
-    predicts the mean of the truths of the replicate and gets their variance. Ferrer et al. 2024,
-    section 3.4.
+    Range [0, inf) in the squared unit of the predicted quantity; lower is better. Naive baseline:
+    the mean of the true values for every trial, whose value is their variance, computed again in
+    each replicate. Ferrer et al. 2024, section 3.4.
     """
     n = totals.sums("errors", "n")
     mean = share(totals.sums("errors", "truth"), n)
@@ -200,20 +204,20 @@ def mse(totals: Totals, _: Application) -> Result:
 
 
 def nmse(totals: Totals, application: Application) -> Result:
-    """Mean squared error / variance of the truths, that of the best constant (the mean).
+    """Mean squared error divided by the variance of the true values.
 
-    Range [0, inf), lower is better; 1.0 is the best constant. Undefined when all truths are equal.
-    Ferrer et al. 2024, sections 3.4 and 3.5.
+    Range [0, inf); lower is better. Naive baseline: the mean of the true values for every trial,
+    1.0. Undefined if all true values are equal. Ferrer et al. 2024, sections 3.4 and 3.5.
     """
     value, reference = mse(totals, application)
     return share(value, reference), 1.0
 
 
 def r2(totals: Totals, application: Application) -> Result:
-    """Coefficient of determination: 1 - normalised mean squared error.
+    """Coefficient of determination: 1 - mean squared error / variance of the true values.
 
-    Range (-inf, 1], higher is better; 0 is the best constant. Undefined when all truths are equal.
-    Ferrer et al. 2024, section 3.5, for the normalisation.
+    Range (-inf, 1]; higher is better. Naive baseline: the mean of the true values for every trial,
+    0. Undefined if all true values are equal. Ferrer et al. 2024, section 3.5 (normalisation).
     """
     return 1 - np.asarray(nmse(totals, application)[0]), 0.0
 

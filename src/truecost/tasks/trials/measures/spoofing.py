@@ -1,4 +1,4 @@
-"""Costs of systems that spoofed speech attacks: a-DCF and t-DCF.
+"""Spoofing-aware speaker verification: a-DCF and t-DCF.
 
 `spoofed` is a tally of `n` by kind (target, nontarget, spoof) and `reached`: how many of the scores
 that targets have a trial reaches; `bonafide` the same of bona fide speech against spoofed, by the
@@ -95,13 +95,14 @@ def _costs_at(totals: Totals, costs: Costs) -> Floats:
 
 
 def a_dcf(totals: Totals, _: Application, costs: Costs) -> Result:
-    """Architecture-agnostic detection cost: min over thresholds t of (Cm Pt Pmiss(t)
-    + Cf Pn Pfa(t) + Cs Ps Pspoof(t)) / min(Cm Pt, Cf Pn + Cs Ps).
+    """Architecture-agnostic detection cost of a system whose one score also rejects spoofed speech.
 
-    One score decides on targets, nontargets and spoofed trials (Pspoof is the share of these that
-    is accepted). Range [0, 1], lower is better; 1 is the better of rejecting and accepting
-    everything. Undefined where one of the three has no trials. Priors and costs are those of the
-    paper (`shim-2024`: 0.9, 0.05, 0.05; 1, 10, 20) by default. Shim et al. 2024, Eq. 3.
+    min over thresholds t of (Cm Pt Pmiss(t) + Cf Pn Pfa(t) + Cs Ps Pspoof(t)) / min(Cm Pt, Cf Pn +
+    Cs Ps). Pt, Pn and Ps are the priors of targets, nontargets and spoofed trials; Cm, Cf and Cs
+    are the costs of a rejected target, an accepted nontarget and an accepted spoofed trial; Pspoof
+    is the share of spoofed trials that are accepted. Default, `shim-2024`: priors 0.9, 0.05, 0.05
+    and costs 1, 10, 20. Range [0, 1]; lower is better. Naive baseline: reject all or accept all, 1.
+    Undefined without targets, nontargets or spoofed trials. Shim et al. 2024, Eq. 3.
     """
     return _least(_costs_at(totals, costs)), 1.0
 
@@ -112,14 +113,15 @@ def _least(costs: Floats) -> Array:
 
 
 def t_dcf(totals: Totals, _: Application, costs: Costs) -> Result:
-    """Tandem detection cost of a countermeasure before speaker verification: min over its
-    thresholds t of (C0 + C1 Pmiss(t) + C2 Pfa(t)) / (C0 + min(C1, C2)).
+    """Tandem detection cost: a spoofing countermeasure followed by speaker verification.
 
-    C0 = Pt Cm Pmiss_asv + Pn Cf Pfa_asv, C1 = Pt Cm - C0, C2 = Ps Cs Pspoof_asv, with the rates of
-    the verification at its own fixed threshold. Range (0, 1], lower is better; 1 is the better of
-    accepting everything and rejecting everything; C0 / (C0 + min(C1, C2)) is what a perfect
-    countermeasure gets. Undefined where a kind has no trials. Priors and costs are those of
-    ASVspoof 2021 (0.9405, 0.0095, 0.05; 1, 10, 10) by default. Kinnunen et al. 2020.
+    min over thresholds t of the countermeasure of (C0 + C1 Pmiss(t) + C2 Pfa(t)) / (C0 + min(C1,
+    C2)). C0 = Pt Cm Pmiss_asv + Pn Cf Pfa_asv, C1 = Pt Cm - C0, C2 = Ps Cs Pspoof_asv. The rates
+    with `_asv` are those of the speaker verification at its fixed threshold; Pt, Pn, Ps, Cm, Cf and
+    Cs are the priors and costs of targets, nontargets and spoofed trials. Default, `asvspoof-2021`:
+    priors 0.9405, 0.0095, 0.05 and costs 1, 10, 10. Range (0, 1]; lower is better. Naive baseline:
+    a countermeasure that rejects all or accepts all, 1. A perfect countermeasure has C0 / (C0 +
+    min(C1, C2)). Undefined without targets, nontargets or spoofed trials. Kinnunen et al. 2020.
     """
     decisions = np.asarray(totals.sums(ASV, "n"), np.float64)
     rates = share(decisions, decisions.sum(axis=-1, keepdims=True))

@@ -1,4 +1,4 @@
-"""Measures that choose a threshold on the evaluation data, or sweep all of them.
+"""Measures over all thresholds, and false alarms per hour.
 
 All read the ranking of the trials, `ranking` (code 1 target, 0 nontarget). The threshold is chosen
 again in each replicate; of a subset on all trials, `whole`, where a measure says so. Those of false
@@ -46,21 +46,22 @@ def _priors(sweep: Sweep, application: Application) -> tuple[np.ndarray, np.ndar
 
 
 def min_dcf(totals: Totals, application: Application) -> Result:
-    """Minimum detection cost over all thresholds, normalised.
+    """Lowest normalised detection cost over all thresholds t.
 
-    min_t (Cm P Pmiss(t) + Cf (1-P) Pfa(t)) / min(Cm P, Cf (1-P)). Range [0, 1], lower is better;
-    1.0 is the naive baseline. 1 - MTWV when rejecting is the cheaper naive choice.
-    Rodriguez-Fuentes & Penagarikano 2013, section 2.3 and Eq. 8-11.
+    min_t (Cm P Pmiss(t) + Cf (1-P) Pfa(t)) / min(Cm P, Cf (1-P)). Range [0, 1]; lower is better.
+    Naive baseline: always reject or always accept, 1.0. Equal to 1 - MTWV if always rejecting is
+    the cheaper of both. Rodriguez-Fuentes & Penagarikano 2013, section 2.3 and Eq. 8-11.
     """
     cost, naive = min_detection_cost(totals, application)
     return share(cost, naive), 1.0
 
 
 def min_detection_cost(totals: Totals, application: Application) -> Result:
-    """Minimum of Cm P Pmiss(t) + Cf (1-P) Pfa(t) over all thresholds t, not normalised.
+    """Lowest detection cost over all thresholds t, not normalised.
 
-    Range [0, naive cost] in the unit of the costs, lower is better; the naive baseline always
-    rejects or always accepts, min(Cm P, Cf (1-P)). Rodriguez-Fuentes & Penagarikano 2013, Eq. 8-9.
+    min_t (Cm P Pmiss(t) + Cf (1-P) Pfa(t)). Range [0, naive cost] in the unit of the costs; lower
+    is better. Naive baseline: always reject or always accept, min(Cm P, Cf (1-P)).
+    Rodriguez-Fuentes & Penagarikano 2013, Eq. 8-9.
     """
     sweep: Sweep = totals.sweep("ranking")
     miss, fa = _priors(sweep, application)
@@ -68,33 +69,35 @@ def min_detection_cost(totals: Totals, application: Application) -> Result:
 
 
 def eer(totals: Totals, _: Application, kind: str) -> Result:
-    """Equal error rate: the error rate where Pmiss = Pfa.
+    """Equal error rate: the error rate at the point of the ROC curve at which Pmiss = Pfa.
 
-    Definitions: `rocch` where the convex hull of the ROC meets the diagonal (default); `nearest`
-    the mean of Pmiss and Pfa at the threshold where they are closest, `nearest-pfa` and
-    `nearest-pmiss` one of them there; `interpolated` where the straight line between the two
-    thresholds around the crossing meets the diagonal. Range [0, 0.5] on the hull, [0, 1] otherwise,
-    lower is better; 0.5 is chance. Ferrer et al. 2024, section 3.1, on what it does not tell.
+    Data have no threshold with exactly equal rates, so there are several definitions. `rocch`
+    (default): the point at which the convex hull of the ROC curve has equal rates. `nearest`: the
+    mean of Pmiss and Pfa at the threshold at which they differ least; `nearest-pfa`,
+    `nearest-pmiss`: one of the two rates at this threshold. `interpolated`: the point with equal
+    rates on the straight line between the two thresholds around it. Range [0, 0.5] for `rocch`,
+    otherwise [0, 1]; lower is better. Naive baseline: random scores, 0.5. Ferrer et al. 2024,
+    section 3.1 (limits of this measure).
     """
     return totals.sweep("ranking").eer(kind), 0.5
 
 
 def auc(totals: Totals, _: Application) -> Result:
-    """Area under the ROC curve: probability that a target outscores a nontarget, ties half.
+    """Probability that a target has a higher score than a nontarget; equal scores count half.
 
-    Range [0, 1], higher is better; 0.5 is chance. Ferrer et al. 2024, section 3.1, on what it does
-    not tell.
+    Range [0, 1]; higher is better. Naive baseline: random scores, 0.5. Ferrer et al. 2024, section
+    3.1 (limits of this measure).
     """
     return totals.sweep("ranking").auc(), 0.5
 
 
 def miss_at_fa(totals: Totals, _: Application, rate: float) -> Result:
-    """Least miss rate among the thresholds whose false-alarm rate is at most the given one.
+    """Lowest miss rate over all thresholds t with a false-alarm rate of at most the parameter.
 
-    min Pmiss(t) over t with Pfa(t) <= rate. A subset has its miss rate at the threshold that each
-    replicate chooses on all trials (`--threshold-by subset`: at its own). Range [0, 1], lower is
-    better; the naive baseline, chance, gets 1 - rate. Ferrer et al. 2024, section 3.1, on what it
-    does not tell.
+    min Pmiss(t) over t with Pfa(t) <= rate. In a subset, the value is the miss rate of the subset
+    at the threshold chosen on all trials (with `--threshold-by subset`: on the subset). Range [0,
+    1]; lower is better. Naive baseline: random scores, 1 - rate. Ferrer et al. 2024, section 3.1
+    (limits of this measure).
     """
     return _least_misses(totals, rate), 1 - rate
 
@@ -122,12 +125,12 @@ def at_each(totals: Totals, least: Floats, thresholds: Floats) -> tuple[Floats, 
 
 
 def fa_at_miss(totals: Totals, _: Application, rate: float) -> Result:
-    """Least false-alarm rate among the thresholds whose miss rate is at most the given one.
+    """Lowest false-alarm rate over all thresholds t with a miss rate of at most the parameter.
 
-    min Pfa(t) over t with Pmiss(t) <= rate. A subset has its false-alarm rate at the threshold that
-    each replicate chooses on all trials (`--threshold-by subset`: at its own). Range [0, 1], lower
-    is better; the naive baseline, chance, gets 1 - rate. Ferrer et al. 2024, section 3.1, on what
-    it does not tell.
+    min Pfa(t) over t with Pmiss(t) <= rate. In a subset, the value is the false-alarm rate of the
+    subset at the threshold chosen on all trials (with `--threshold-by subset`: on the subset).
+    Range [0, 1]; lower is better. Naive baseline: random scores, 1 - rate. Ferrer et al. 2024,
+    section 3.1 (limits of this measure).
     """
     least, thresholds = (of[:, 0] for of in totals.sweep(_chosen_in(totals)).fa_at([rate]))
     if _chosen_in(totals) == WHOLE:
@@ -136,12 +139,13 @@ def fa_at_miss(totals: Totals, _: Application, rate: float) -> Result:
 
 
 def miss_at_fa_per_hour(totals: Totals, _: Application, rate: float) -> Result:
-    """Least miss rate among the thresholds with at most the given number of false alarms an hour.
+    """Lowest miss rate over all thresholds t with at most a given number of false alarms per hour.
 
-    min Pmiss(t) over t with Pfa(t) N / H <= rate, where N nontargets stand for H hours of audio in
-    the data. Subsets as for `miss_at_fa`. Range [0, 1], lower is better; the naive baseline,
-    chance, gets 1 - rate H / N, and 0 at the least. Ferrer et al. 2024, section 3.1, on what it
-    does not tell.
+    min Pmiss(t) over t with Pfa(t) N / H <= rate, for N nontargets in H hours of audio. The
+    parameter is the rate. In a subset, the value is the miss rate of the subset at the threshold
+    chosen on all trials (with `--threshold-by subset`: on the subset). Range [0, 1]; lower is
+    better. Naive baseline: random scores, max(0, 1 - rate H / N). Ferrer et al. 2024, section 3.1
+    (limits of this measure).
     """
     limit = share_per_hour(totals, rate)
     return _least_misses(totals, limit), 1 - limit
@@ -252,10 +256,10 @@ _at_rate = partial(_of, advice=_CHOSEN, rule="fpr-at-fnr", parse=_rate, uses=(),
 
 
 def fa_per_hour(totals: Totals, _: Application) -> Result:
-    """False alarms an hour: accepted nontargets / hours of audio.
+    """False alarms per hour of audio: accepted nontargets / hours of audio.
 
-    Range [0, inf), lower is better; no naive baseline. Where only the sum H of the hours is known,
-    the N nontargets share it: Pfa N / H. Undefined without hours.
+    Range [0, inf); lower is better. No naive baseline. If only the total H of the hours is known,
+    and not the hours of each unit: Pfa N / H, for N nontargets. Undefined without hours.
     """
     hours = totals.sums("audio", "hours").sum(axis=(1, 2))
     return share(totals.sums("audio", "n")[:, 0, 1], hours), NONE
