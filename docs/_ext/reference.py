@@ -15,6 +15,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
+from symbols import symbols_in
 
 import truecost
 from truecost.lazy import PLACES
@@ -49,11 +50,18 @@ def entry_in(module: ModuleType, name: str) -> str:
     return f".. autodata:: {PLACES[module.__name__][name][0]}.{name}\n   :no-value:\n"
 
 
+def public() -> list[object]:
+    """The public values of the package."""
+    return [getattr(truecost, name) for name in truecost.__all__]
+
+
 def directive(place: str, value: object) -> str:
     """The autodoc directive for a class or a function."""
     if not inspect.isclass(value):
         return f".. autofunction:: {place}\n"
-    bases = "" if value.__bases__ == (object,) else "   :show-inheritance:\n"
+    # Bases that no page explains say nothing to a reader.
+    explained = issubclass(value, Exception) or all(b in public() for b in value.__bases__)
+    bases = "   :show-inheritance:\n" if explained else ""
     return f".. autoclass:: {place}\n   :members:\n{bases}"
 
 
@@ -107,9 +115,11 @@ class Measures(SphinxDirective):
             section = nodes.section(ids=[module.replace(".", "-")])
             section += nodes.title("", "", *words(summary.split(":")[0].rstrip(".")))
             listing = nodes.definition_list()
+            alike: dict[str, list[str]] = {}  # a measure that several tasks have is one item
             for name in names:
-                listing += item(name)
+                alike.setdefault(registry()[name].name, []).append(name)
                 self.name_anchor(anchor_of(name), registry()[name].title)
+            listing += [item(keys) for keys in alike.values()]
             section += listing
             found.append(section)
         return found
@@ -126,26 +136,36 @@ def anchor_of(name: str) -> str:
     return f"measure-{name.replace('_', '-')}"
 
 
-def item(name: str) -> nodes.Node:
-    """One measure: name, title, direction and source, then what its docstring and advice say."""
-    measure = registry()[name]
-    said = f"  {measure.title} ({measure.direction} is better; {authors(measure.source)})"
-    label = ":".join(filter(None, (measure.key, measure.parameter)))
-    head = nodes.literal(text=label), nodes.Text(said)
-    term = nodes.term("", "", *head, ids=[anchor_of(name)])
+def item(names: list[str]) -> nodes.Node:
+    """One measure, of one task or several: name, title and direction, then text and advice."""
+    found = [registry()[name] for name in names]
+    measure = found[0]
+    said = f"  {measure.title} ({measure.direction} is better)"
+    head = nodes.literal(text=measure.label.rstrip(":")), nodes.Text(said)
+    term = nodes.term("", "", *head, ids=[anchor_of(name) for name in names])
+    text = inspect.getdoc(measure.function) or ""
     notes = []
+    if len(found) > 1:
+        notes += ["Tasks: " + ", ".join(f"`{m.task}` ({authors(m.source)})" for m in found) + "."]
+    elif source_of(measure.source) not in text:
+        notes.append(f"Source: {authors(measure.source)}.")
     if measure.detection:
-        notes.append("It needs a target class.")
+        notes.append("Needs a target class.")
     if measure.parameter:
-        notes.append(f"It takes a parameter. Default: `{measure.parameter}`.")
-    elif measure.parameter is not None:
-        notes.append("It needs a parameter.")
+        notes.append(f"Default of the parameter: `{measure.parameter}`.")
     if measure.advice:
-        notes.append(f"Advice: {measure.advice}.")
-    paragraphs = [*(inspect.getdoc(measure.function) or "").split("\n\n"), " ".join(notes)]
+        verb = re.match(r"(?!its\b)\w+s\b", measure.advice)  # a name stands before it elsewhere
+        notes.append(f"Advice: {'it ' if verb else ''}{measure.advice}.")
+    paragraphs = [*text.split("\n\n"), symbols_in(text, measure.function.__module__)]
     body = nodes.definition()
-    body += [nodes.paragraph("", "", *words(p.replace("\n", " "))) for p in paragraphs if p]
+    shown = [p for p in (*paragraphs, " ".join(notes)) if p]
+    body += [nodes.paragraph("", "", *words(p.replace("\n", " "))) for p in shown]
     return nodes.definition_list_item("", term, body)
+
+
+def source_of(source: str) -> str:
+    """The first author of a source, as docstrings name it."""
+    return authors(source).split(" ")[0].rstrip(",;")
 
 
 def words(text: str) -> list[nodes.Node]:

@@ -1,4 +1,4 @@
-"""The total cost of a system in one currency: prices times measured amounts, and their sum.
+"""Total cost in one currency: prices times measured amounts, and their sum.
 
 A task states its amounts (`Spent`); `cost_measures` makes the measures: `total_cost`, and the cost
 of each kind of amount (`PARTS_OF`). `break_evens` returns the prices at which two systems cost the
@@ -133,13 +133,15 @@ def _documented(function: Callable[..., Any], doc: str) -> Callable[..., Any]:
     return documented
 
 
-_SAID = (  # of the whole, of a part
-    "Sum of price times measured amount over all given prices. Range [0, inf), "
-    "lower is better; the naive baseline is the cheaper of two: nobody asks and everything is "
-    "rejected (or stays unchanged), or a person does everything.",
-    "Price times measured amount. Range [0, inf), lower is better; there is no naive baseline. "
-    "Undefined without a price.",
-)
+_SAID = {
+    "total_cost": "Sum of price times measured amount over all prices that are given. Range "
+    "[0, inf); lower is better. Naive baseline: the cheaper of two. Either a person does "
+    "everything; or nobody is asked, and everything is rejected or stays as it is."
+} | {
+    name: f"Price times measured amount, for {', '.join(AN[key] for key in keys)}. Range [0, inf); "
+    "lower is better. No naive baseline. Undefined without a price."
+    for name, keys in PARTS_OF.items()
+}
 
 
 def cost_measures(
@@ -172,7 +174,7 @@ def cost_measures(
     return tuple(
         Measure(
             name,
-            _documented(function, f"{TITLES[name]}.\n\n    {_SAID[name != 'total_cost']}\n    "),
+            _documented(function, f"{TITLES[name]}.\n\n    {_SAID[name]}\n    "),
             parts,
             TITLES[name],
             "lower",

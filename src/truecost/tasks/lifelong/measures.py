@@ -1,4 +1,4 @@
-"""Measures of systems that learn across time with a person's help.
+"""Lifelong learning: scores across time, penalties for help, forgetting and transfer.
 
 Each takes a score (`wer`, `bleu`, `der`, ...) as its parameter and the choices `Across`. The parts
 of the score are tallies with the cell axes version x time x state. The effort of help:
@@ -59,8 +59,8 @@ def inner_of(text: str) -> Measure:
         raise ValueError(str(error)) from error
 
 
-def _state_score(name: str, state: int, outputs: str) -> Callable[..., Result]:
-    """The score of a state under the policy; its reference is the initial version, frozen."""
+def _state_score(name: str, state: int, what: str) -> Callable[..., Result]:
+    """The score of a state under the policy; its naive baseline is the initial version."""
 
     def function(totals: Totals, application: Application, inner: Measure, how: Across) -> Result:
         values, naive = scores(totals, application, inner)
@@ -69,39 +69,39 @@ def _state_score(name: str, state: int, outputs: str) -> Callable[..., Result]:
         other = naive[:, how.version, :, state] if alone else frozen
         return how.weighed(values[:, how.version, :, state]), how.weighed(other)
 
-    function.__name__, function.__doc__ = name, ABOUT_STATE.format(outputs)
+    function.__name__ = name
+    function.__doc__ = f"""Score of {what}, across time with the weights of the policy.
+
+    Range and direction are those of the score. Naive baseline: that of `policy_score`. Prokopalo et
+    al. 2020, section 2.2 and Eq. 2.
+    """
     return function
 
 
-ABOUT_STATE = """Score of {}, weighted over time by the policy.
-
-Range and direction are those of the score; the naive baseline is the initial version, frozen.
-Prokopalo et al. 2020, section 2.2 and Eq. 2."""
-base_score = _state_score("base_score", BASE, "the outputs before help")
-adapted_score = _state_score("adapted_score", ADAPTED, "the final outputs, after help")
-wrong = "the outputs before help, with every corrected part made strictly wrong"
-impaired_score = _state_score("impaired_score", IMPAIRED, wrong)
-right = "the outputs before help, with the corrections put in place"
-corrected_score = _state_score("corrected_score", CORRECTED, right)
+_WRONG = "the outputs before help whose corrected parts are replaced by"
+base_score = _state_score("base_score", BASE, "the outputs before help, S_base")
+adapted_score = _state_score("adapted_score", ADAPTED, "the final outputs after help, S_adapt")
+impaired_score = _state_score("impaired_score", IMPAIRED, f"{_WRONG} wrong ones, S_imp")
+corrected_score = _state_score("corrected_score", CORRECTED, f"{_WRONG} correct ones, S_cor")
 
 
 def policy_score(totals: Totals, application: Application, inner: Measure, how: Across) -> Result:
-    """Score of a version across time: sum over t_j in [l_1, l_i] of P(t_j) s(M_i, t_j).
+    """Score of version M_i across time, without help on the test set: sum_j P(t_j) s(M_i, t_j).
 
-    s(M_i, t_j) is the score of version i at the test time t_j, before help, and P(t_j) the weight
-    of this time under the policy. Range and direction are those of the score, if the weights sum to
-    1. The naive baseline is the initial version, frozen, at the same times (else that of the
-    score). Undefined without a test time in the window, or if a score in it is undefined. Prokopalo
-    et al. 2020, Eq. 2.
+    The sum is over the test times t_j in the window of the policy, from l_1 to l_i. If the weights
+    sum to 1, range and direction are those of the score. Naive baseline: the initial version
+    without learning, in the same window; without an initial version, that of the score. Undefined
+    if no test time is in the window, or a score in it is undefined. Prokopalo et al. 2020, Eq. 2.
     """
     return base_score(totals, application, inner, how)
 
 
 def penalty(totals: Totals, application: Application, inner: Measure, how: Across) -> Result:
-    """The cost of help in the unit of the score: S_imp - S_cor, the amount of score corrected.
+    """Cost of the help in the unit of the score: S_imp - S_cor, the part of the score that was
+    corrected.
 
-    Added to the score: positive for errors, negative for qualities; 0 without corrections. No naive
-    baseline. Prokopalo et al. 2020, Eq. 1.
+    Positive for errors, negative for qualities; 0 without corrections. `penalised_score` adds it to
+    the score after help. No naive baseline. Prokopalo et al. 2020, Eq. 1.
     """
     values, _ = scores(totals, application, inner)
     of = values[:, how.version]
@@ -109,12 +109,13 @@ def penalty(totals: Totals, application: Application, inner: Measure, how: Acros
 
 
 def penalised_score(totals: Totals, application: Application, inner: Measure, how: Across) -> Told:
-    """Penalised score: S_pen = S_adapt + (S_imp - S_cor), weighed over time by the policy.
+    """Score after help with a penalty for the help: S_adapt + (S_imp - S_cor).
 
-    Direction as the score; may leave its range. The naive baseline is that of `policy_score`.
-    Beside it: `no_learning`, S_base + S_imp - S_cor (the help changed nothing), and
-    `no_generalisation`, S_imp (the corrections were put in place and nothing else). Undefined as
-    `policy_score`. Prokopalo et al. 2020, Eq. 1 and 3.
+    The scores are sums over time with the weights of the policy. The direction is that of the
+    score; the value can be outside its range. Naive baseline: that of `policy_score`. The row also
+    shows `no_learning`, S_base + S_imp - S_cor (the help changed nothing), and `no_generalisation`,
+    S_imp (only the corrected parts changed). Undefined if no test time is in the window, or a score
+    in it is undefined. Prokopalo et al. 2020, Eq. 1 and 3.
     """
     values, _ = scores(totals, application, inner)
     of = values[:, how.version]
@@ -132,11 +133,11 @@ def penalised_score(totals: Totals, application: Application, inner: Measure, ho
 def generalisation_gain(
     totals: Totals, application: Application, inner: Measure, how: Across
 ) -> Result:
-    """Gain by generalisation: S_base - S_pen; the other way round where higher is better.
+    """Gain by generalisation: S_base - S_pen, with opposite sign if a higher score is better.
 
-    Above 0, the corrections improved the outputs by more than they cost. Higher is better; the
-    naive baseline puts the corrections in place and learns nothing else: S_base - S_imp. Prokopalo
-    et al. 2020, section 2.2 and Fig. 4.
+    Above 0, the corrections improved the system by more than they cost. Higher is better. Naive
+    baseline: a system that applies the corrections and learns nothing else, S_base - S_imp.
+    Prokopalo et al. 2020, section 2.2 and Fig. 4.
     """
     values, _ = scores(totals, application, inner)
     of, sign = values[:, how.version], _sign(inner, how)
@@ -162,11 +163,12 @@ def _past(how: Across) -> Array:
 
 
 def forgetting_max(totals: Totals, application: Application, inner: Measure, how: Across) -> Result:
-    """Forgetting, max minus last: the best score of any earlier version less that of this one.
+    """Forgetting, max minus last: best score of an earlier version minus score of the present one,
+    M_i.
 
-    Mean over the times t_j whose own version (the newest at t_j) is older than M_i, of the best of
-    M_1 to M_(i-1) minus M_i; in errors, of M_i minus the least. Lower is better, below 0 if the
-    newest version is the best; the naive baseline is a version that changes nothing, 0. The best is
+    Mean over the times t_j whose newest version is older than M_i; the best is that of M_1 to
+    M_(i-1) at t_j. For errors the sign is opposite: M_i minus the lowest. Lower is better; below 0,
+    M_i is the best version. Naive baseline: a version that changes nothing, 0. The best version is
     chosen again in each replicate. Chaudhry et al. 2018.
     """
     loss = _loss(totals, application, inner, how)
@@ -191,12 +193,12 @@ def _since(totals: Totals, application: Application, inner: Measure, how: Across
 def forgetting_first(
     totals: Totals, application: Application, inner: Measure, how: Across
 ) -> Result:
-    """Forgetting, first minus last: the score of the own version of each time less that of M_i.
+    """Forgetting, first minus last: score of the newest version at each time minus score of M_i.
 
-    Mean over the times t_j whose own version (the newest at t_j) is older than M_i. Lower is
-    better, below 0 if later learning helped; the naive baseline is a version that changes
-    nothing, 0. It is minus the backward transfer. Lopez-Paz and Ranzato 2017; Prokopalo et al.
-    2020, section 3.1.
+    Mean over the times t_j whose newest version is older than M_i. For errors the sign is opposite.
+    Lower is better; below 0, later learning helped. Naive baseline: a version that changes nothing,
+    0. The value is minus `backward_transfer`. Lopez-Paz and Ranzato 2017; Prokopalo et al. 2020,
+    section 3.1.
     """
     return _since(totals, application, inner, how), 0.0
 
@@ -204,11 +206,10 @@ def forgetting_first(
 def backward_transfer(
     totals: Totals, application: Application, inner: Measure, how: Across
 ) -> Result:
-    """Backward transfer: mean gain of a version on past test times over the versions of those
-    times.
+    """Backward transfer: gain of version M_i at past times over the newest version of each time.
 
-    Mean of R_(i,j) - R_(j,j) for qualities, R_(j,j) - R_(i,j) for errors, with R_(i,j) the score of
-    version i on time j. Above 0, later learning helped. Higher is better; the naive baseline is a
+    Mean of R_(i,j) - R_(j,j) over past times j; R_(i,j) is the score of version i at time j. For
+    errors the sign is opposite. Higher is better; above 0, later learning helped. Naive baseline: a
     version that changes nothing, 0. Lopez-Paz and Ranzato 2017.
     """
     return 0.0 - _since(totals, application, inner, how), 0.0  # 0, and never -0
@@ -217,12 +218,12 @@ def backward_transfer(
 def forward_transfer(
     totals: Totals, application: Application, inner: Measure, how: Across
 ) -> Result:
-    """Forward transfer: mean gain of versions on future test times over the initial version.
+    """Forward transfer: gain at each time, over the initial version, before the data of this time.
 
-    Mean of R_(j-1,j) - R_(0,j) for qualities, with opposite sign for errors; R_(i,j) is the score
-    of version i on time j, and version j the newest one at time j. Times before which no version
-    learnt are excluded. Higher is better; the naive baseline is the initial version, 0. Undefined
-    without an initial version. Lopez-Paz and Ranzato 2017.
+    Mean of R_(j-1,j) - R_(0,j) over the times j whose newest version (up to M_i) has a predecessor
+    that learnt; R_(i,j) is the score of version i at time j. For errors the sign is opposite.
+    Higher is better. Naive baseline: the initial version, 0. Undefined without an initial version.
+    Lopez-Paz and Ranzato 2017.
     """
     loss = _loss(totals, application, inner, how)
     if how.initial < 0:
@@ -234,11 +235,10 @@ def forward_transfer(
 
 
 def lifelong_score(totals: Totals, application: Application, inner: Measure, how: Across) -> Result:
-    """Mean score of the versions on the lifelong set, each on the data that it has just learnt.
+    """Mean score of each version up to M_i on the data that it learnt from: mean of S(M_k, l_k).
 
-    Mean of S(M_j, l_j) for the versions j up to i. Direction as the score; the naive baseline is
-    the mean score of the version before on the same data, before adapting. Prokopalo et al. 2020,
-    section 3.
+    All times have equal weight. The direction is that of the score. Naive baseline: the mean score
+    of the preceding versions on these data, before adaptation. Prokopalo et al. 2020, section 3.
     """
     values, _ = scores(totals, application, inner, STREAM)
     places = np.arange(how.learnt, how.version + 1)
@@ -253,12 +253,12 @@ def lifelong_score(totals: Totals, application: Application, inner: Measure, how
 def area_under_curve(
     totals: Totals, application: Application, inner: Measure, how: Across
 ) -> Result:
-    """Area under the curve of the score against the cost of help, divided by the range of costs.
+    """Area under the curve of the score against the cost of help, over the range of the costs.
 
-    A step function from the first cost to the maximum: a value holds until the next, the last one
-    to the end. The score is that of all test items together; the area that of each run, averaged.
-    Direction as the score; the naive baseline stays at the first value. Undefined without a range
-    of costs. Prokopalo et al. 2020, section 2.1 and Fig. 2.
+    The curve is a step function: each score, of all test items together, is valid up to the next
+    cost, and the last one up to the maximum. The area is averaged over runs. The direction is that
+    of the score. Naive baseline: the first score at all costs. Undefined if the range of the costs
+    is empty. Prokopalo et al. 2020, section 2.1 and Fig. 2.
     """
     values, _ = scores(totals, application, inner, CURVE)  # replicates, seeds, versions
     areas = [stepped(costs, values[:, seed], how.maximum) for seed, costs in enumerate(how.costs)]
@@ -372,11 +372,11 @@ def _score_measure(row: "tuple[Function, str, str, str, tuple[str, ...]]") -> Me
 
 
 def mean_score(totals: Totals, _: Application) -> Result:
-    """Weighted mean of scores that came ready-made: sum_i w_i s_i / sum_i w_i.
+    """Weighted mean of scores computed elsewhere: sum_i w_i s_i / sum_i w_i.
 
-    In the range and the unit of the scores; lower is better unless the user says otherwise. There
-    is no naive baseline: the scored items are unknown. Undefined (NaN) without any weight.
-    Prokopalo et al. 2020, section 3.1, for s(M_i, t_j).
+    Range and unit are those of the scores; lower is better unless the user states otherwise. No
+    naive baseline. Undefined if all weights are 0. Prokopalo et al. 2020, section 3.1 (s(M_i,
+    t_j)).
     """
     weight = totals.sums("scored", "weight")
     return share(totals.sums("scored", "score"), weight), NONE

@@ -1,5 +1,5 @@
-"""Effort of people for systems that learn (corrections, seconds, words, simple actions), costs of
-decisions, and a score under every version, at every time, in every state (`Across`).
+"""Lifelong learning, cost of decisions and effort of people: corrections, seconds, words, simple
+actions, and a score under every version, at every time, in every state (`Across`).
 
 The parts that the score reads are tallies with the cell axes version x time x state, so that the
 score itself, which divides sums, comes out for all cells at once. `Across` says which of them make
@@ -217,12 +217,13 @@ def stepped(costs: Floats, values: Floats, maximum: float) -> Floats:
 
 
 def msr(totals: Totals, _: Application, how: Across) -> Result:
-    """Minimal supervision rate: cost of the corrections until the output is right / cost of all.
+    """Minimal supervision rate: cost of the corrections until the output is right / cost to correct
+    everything.
 
-    The costs are words put in, or parts corrected (`answers`), or seconds (where the seconds that
-    correcting a part takes are stated). Range [0, inf), lower is better; 1 is the naive baseline,
-    the cost of correcting everything. Undefined where an output is not right in the end. Geoffrois
-    2016; Prokopalo et al. 2020, section 2.2.
+    The cost counts words that people enter, corrected parts (`answers`), or seconds (if the time to
+    correct a part is stated). Range [0, inf); lower is better. Naive baseline: everything is
+    corrected, 1. Undefined if an output is still wrong at the end. Geoffrois 2016; Prokopalo et al.
+    2020, section 2.2.
     """
     sums = {
         name: totals.sums(EFFORT, name)[:, how.version]
@@ -236,23 +237,28 @@ def msr(totals: Totals, _: Application, how: Across) -> Result:
     return np.where(sums["wrong"] > 0, np.nan, share(sums[made], whole)), 1.0
 
 
-def _mean_per_run(title: str, part: str, statistic: str) -> Function:
-    """The effort of people in a run, on average over the runs."""
+def _mean_per_run(part: str, statistic: str, title: str) -> Function:
+    """What people did in a run, on average over the runs."""
 
     def function(totals: Totals, _: Application, how: Across) -> Result:
         return totals.sums(part, statistic)[:, how.version] / how.runs, NONE
 
-    said = "on the whole test set" if part == EFFORT else "away from the test set, up to a version"
-    function.__doc__ = f"{title}, {said}: mean over runs. Range [0, inf), lower is better."
+    where = "on the test set" if part == EFFORT else "outside the test set, up to the version"
+    function.__doc__ = f"""{title} by people {where}; mean over runs.
+
+    Range [0, inf); lower is better. No naive baseline. Undefined if it was not measured. Prokopalo
+    et al. 2020, section 2.2.
+    """
     return function
 
 
 def classification_cost(totals: Totals, _: Application) -> Result:
-    """Mean cost of a decision: sum of c(class, decision) / items; the share of errors by default.
+    """Mean cost of a decision: sum of c(class, decision) / items.
 
-    Range [0, largest cost], lower is better; the naive baseline is the constant decision that costs
-    least on the same items, found again in each replicate. Undefined without items. Prokopalo et
-    al. 2020, sections 2.2 and 4; Rodriguez-Fuentes & Penagarikano 2013, section 2.3.
+    c is the cost matrix; by default the value is the share of errors. Range [0, largest cost];
+    lower is better. Naive baseline: the constant decision with the lowest cost on these items,
+    chosen again in each replicate. Undefined without items. Prokopalo et al. 2020, sections 2.2 and
+    4; Rodriguez-Fuentes & Penagarikano 2013, section 2.3.
     """
     items = totals.sums("classified", "n")
     constant = _constant(totals)
@@ -355,7 +361,7 @@ OF_HELP = (
     *(
         Measure(
             name,
-            _mean_per_run(title, part, statistic),
+            _mean_per_run(part, statistic, title),
             (part,),
             title,
             "lower",

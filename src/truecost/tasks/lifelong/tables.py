@@ -272,7 +272,7 @@ def read_scores(table: Table, name: str, options: TableOptions | None = None) ->
     >>> from truecost.formats import Table
     >>> frame = pl.DataFrame({"version": [1, 2], "1": [0.9, 0.7], "2": [0.2, 0.8]})
     >>> read_scores(Table("m", frame), "mine", TableOptions(higher=True))
-    <Lifelong 'mine': 2 versions, 2 times, 2 items>
+    <Lifelong 'mine': 2 versions, 2 times>
     """
     how = options or TableOptions()
     known = tidied(_renamed(table, how))

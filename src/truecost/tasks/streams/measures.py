@@ -1,15 +1,12 @@
-"""Measures of human-assisted online learning: errors and the person's time in one measure.
+"""Human-assisted online learning: errors and the person's time in one measure.
 
 All read the tallies `online` (counts) and `online_sums` of one phase, before (`pre`, prequential)
 or after (`post`, postquential) adaptation, with the axes seed and stream: `n` items that are
 scored, of all `items`, `targets`, `fp` and `fn` (false alarms and misses), `wrong` outputs,
 `annotations`, of which `timed` have measured `seconds`, `batches`, `loss` (the sum of a cost
 matrix, or of absolute errors over the tolerance) and seconds of `cpu` and `gpu`. The gap between
-the scores before and after adaptation reads the tallies of both phases: `online_pre`, `online_post`
-and the like by window, `online_pre_windows` and `online_post_windows`, with the sums beside each.
-
-How streams are pooled and what a miss costs comes as `how` (`pooling.Effort`). Source: Lindsey et
-al..
+before and after adaptation reads `online_pre` and `online_post`, and by window `online_pre_windows`
+and `online_post_windows`. `pooling.Effort` joins streams and errors. Source: Lindsey et al.
 """
 
 from collections.abc import Callable
@@ -48,22 +45,24 @@ Direction = Literal["lower", "higher"]
 
 
 def imlm(totals: Totals, application: Application, how: Effort = PLAIN) -> Result:
-    """Interactive machine learning metric: the person's time relative to labelling everything.
+    """Person's time relative to labelling all items by hand: (N_ann + N_fp + q N_fn) / N.
 
-    (N_ann + N_fp + q N_fn) / N. q is a number, or N / N_target; of several classes N_fp + q N_fn is
-    the sum of a cost matrix, of numbers that of absolute errors over the tolerance. Range [0, inf),
-    lower is better; 1 is labelling everything by hand. Lindsey et al., Eq. 3-5.
+    The interactive machine learning metric. q is the cost of a miss in annotations: a number, or N
+    / N_target. For several classes, the sum of a cost matrix replaces N_fp + q N_fn; for numbers,
+    the sum of absolute errors / tolerance. Range [0, inf); lower is better. Naive baseline: all
+    items labelled by hand, 1. Lindsey et al., Eq. 3-5.
     """
     return joined_value(totals, how, imlm_value(how, application)), 1.0
 
 
 def imlm_seconds(totals: Totals, _: Application, how: Effort = PLAIN) -> Result:
-    """`imlm` with measured annotation times: seconds of the person relative to labelling all items.
+    """Person's measured time relative to labelling all items by hand.
 
-    (seconds of the annotations + m (N_fp + q N_fn)) / (m N), with m the seconds of an item: those
-    of `item_seconds`, else the mean over the annotations (the value is then `imlm`). An annotation
-    without a measured time counts m. Range [0, inf), lower is better; 1 is labelling everything by
-    hand. Undefined without m. Lindsey et al., Eq. 2.
+    (seconds of all annotations + d (N_fp + q N_fn)) / (d N), with the terms of `imlm`. d is the
+    stated time of an item in seconds; by default the mean time of an annotation, and then the value
+    is that of `imlm`. Annotations without a measured time count with the mean. Range [0, inf);
+    lower is better. Naive baseline: all items labelled by hand, 1. Undefined without any time.
+    Lindsey et al., Eq. 2.
     """
 
     def value(sums: Sums) -> Floats:
@@ -73,12 +72,12 @@ def imlm_seconds(totals: Totals, _: Application, how: Effort = PLAIN) -> Result:
 
 
 def imlm_money(totals: Totals, application: Application, how: Effort = PLAIN) -> Result:
-    """Person and computing over labelling everything by hand, in one currency.
+    """Cost of person and computing relative to labelling all items by hand.
 
-    (hours of the person x price + hours of CPU and of GPU x price) / (hours of labelling all x
-    price): errors cost the person's time, as in `imlm_seconds`. Range [0, inf), lower is better; 1
-    is labelling everything by hand. Undefined without the price of the person's hour, or the
-    seconds of an item. Lindsey et al., section V.
+    (hours of the person x price + hours of CPU and GPU x prices) / (hours to label all items x
+    price). Errors cost the person's time, as in `imlm_seconds`. Range [0, inf); lower is better.
+    Naive baseline: all items labelled by hand, 1. Undefined without a price of the person's hour,
+    or without a time of an item. Lindsey et al., section V.
     """
     given = application.prices.amounts
     person = given.get("person") or np.nan
@@ -111,25 +110,25 @@ def spending(totals: Totals, _: Application, how: Effort = PLAIN) -> Spent:
 
 
 def p_miss(totals: Totals, _: Application, how: Effort = PLAIN) -> Result:
-    """Share of the targets that are missed: N_fn / N_target.
+    """Share of targets that are missed: N_fn / N_target; undefined without targets.
 
-    Range [0, 1], lower is better; no naive baseline. NaN without targets. Lindsey et al., Sec. I.
+    Range [0, 1]; lower is better. No naive baseline. Lindsey et al., section I.
     """
     return joined_value(totals, how, lambda s: rates_of(s)[0]), NONE
 
 
 def p_fa(totals: Totals, _: Application, how: Effort = PLAIN) -> Result:
-    """Share of the nontargets that are accepted: N_fp / N_nontarget.
+    """Share of nontargets that are accepted: N_fp / N_nontarget; undefined without nontargets.
 
-    Range [0, 1], lower is better; no naive baseline. NaN without others. Lindsey et al., Sec. I.
+    Range [0, 1]; lower is better. No naive baseline. Lindsey et al., section I.
     """
     return joined_value(totals, how, lambda s: rates_of(s)[1]), NONE
 
 
 def fa_per_hour(totals: Totals, _: Application, how: Effort = PLAIN) -> Result:
-    """False alarms per hour: 3600 N_fp / (N d), with d the seconds of audio of an item.
+    """False alarms per hour: 3600 N_fp / (N d), for items with d seconds of audio.
 
-    Range [0, inf), lower is better; no naive baseline. Lindsey et al., section I.
+    Range [0, inf); lower is better. No naive baseline. Lindsey et al., section I.
     """
     hours = (how.scoring.item_duration or np.nan) / HOUR
     return joined_value(totals, how, lambda s: share(s["fp"], s["n"] * hours)), NONE
@@ -141,28 +140,28 @@ def hourly(seconds: float) -> Rule:
 
 
 def act_dcf(totals: Totals, application: Application, how: Effort = PLAIN) -> Result:
-    """Detection cost of the decisions: w Pmiss + (1 - w) Pfa. Default: w = 0.75.
+    """Detection cost of the decisions: w Pmiss + (1 - w) Pfa with w = Cm P / (Cm P + Cf (1 - P)).
 
-    w = Cm P / (Cm P + Cf (1 - P)). Range [0, 1], lower is better; the naive baseline rejects or
-    accepts everything, min(w, 1 - w). Undefined without targets, or without nontargets. Lindsey et
-    al., section IV.C (OpenSAD 2015).
+    Default: w = 0.75 (OpenSAD 2015). Range [0, 1]; lower is better. Naive baseline: reject all or
+    accept all, min(w, 1 - w). Undefined without targets or without nontargets. Lindsey et al.,
+    section IV.C.
     """
     miss, fa = weights_of(application)
     return joined_value(totals, how, dcf_value(how, application)), min(miss, fa)
 
 
 def error_rate(totals: Totals, _: Application, how: Effort = PLAIN) -> Result:
-    """Share of the outputs that are wrong.
+    """Share of outputs that are wrong.
 
-    Range [0, 1], lower is better; no naive baseline. Lindsey et al., section V.
+    Range [0, 1]; lower is better. No naive baseline. Lindsey et al., section V.
     """
     return joined_value(totals, how, lambda s: share(s["wrong"], s["n"])), NONE
 
 
 def mean_loss(totals: Totals, _: Application, how: Effort = PLAIN) -> Result:
-    """Mean loss of an item in annotations: of a cost matrix, or absolute error over the tolerance.
+    """Mean loss per item in annotations: from a cost matrix, or absolute error / tolerance.
 
-    Range [0, inf), lower is better; no naive baseline. Lindsey et al., section V.
+    Range [0, inf); lower is better. No naive baseline. Lindsey et al., section V.
     """
     return joined_value(totals, how, lambda s: share(s["loss"], s["n"])), NONE
 
@@ -172,25 +171,23 @@ def _summed(totals: Totals, value: Any) -> Floats:
     return joined_value(totals, PLAIN, value)
 
 
-def _sum_of(statistic: str, counted: str) -> Any:
+def _sum_of(statistic: str) -> Any:
     """A function that sums one statistic."""
 
     def function(totals: Totals, _: Application, how: Effort = PLAIN) -> Result:
         del how
         return _summed(totals, lambda s: s[statistic]), NONE
 
-    function.__doc__ = f"Number of {counted}: mean over runs, summed over streams. Range [0, inf)."
+    what = {"n": "scored items", "fn": "missed targets", "fp": "false alarms"}[statistic]
+    function.__doc__ = f"Number of {what}: sum over streams, mean over runs. No naive baseline."
     return function
 
 
-SUM_OF_ITEMS = _sum_of("n", "items")
-
-
 def n_annotations(totals: Totals, _: Application, how: Effort = PLAIN) -> Result:
-    """Number of annotations, N_ann, with those before the streams if they are to be counted.
+    """Number of annotations N_ann (an option includes those before the streams).
 
-    Mean over runs, summed over streams. Range [0, inf), lower is better; the naive baseline labels
-    every item. Lindsey et al., Eq. 2.
+    Sum over streams, mean over runs. Range [0, inf); lower is better. Naive baseline: all items are
+    labelled. Lindsey et al., Eq. 2.
     """
     del how
     return _summed(totals, lambda s: s["annotations"]), _summed(totals, lambda s: s["items"])
@@ -251,10 +248,9 @@ def _gap(name: str) -> Any:
         )
         return before - after, NONE
 
-    function.__doc__ = f"""{name} before adaptation minus {name} after it: the saving by adaptation.
+    function.__doc__ = f"""Saving by adaptation: {name} before minus {name} after adaptation.
 
-    Range (-inf, inf), higher is better: the answers are put to use at once. Lindsey et al., section
-    III.
+    Range (-inf, inf); higher is better. No naive baseline. Lindsey et al., section III.
     """
     return function
 
@@ -268,11 +264,11 @@ def _trend(name: str) -> Any:
         )
         return slope(before - after), NONE
 
-    function.__doc__ = f"""Change of the gap in {name} over the stream, from its start to its end.
+    function.__doc__ = f"""Change of the measure {name}_gap from the start to the end of the stream.
 
-    Slope of the least-squares line through the gap of each window against its place between 0 and
-    1; windows without a value are left out. Range (-inf, inf); below 0 the gap narrows, and the
-    direction says so. Lindsey et al., section IV.C and Fig. 4.
+    Slope of a least-squares line through the values of the windows, at positions from 0 to 1.
+    Windows without a value are excluded. Range (-inf, inf); lower is better: below 0 the gap
+    becomes smaller. No naive baseline. Lindsey et al., section IV.C and Fig. 4.
     """
     return function
 
@@ -367,10 +363,10 @@ MEASURES = (
     _measure(fa_per_hour, "False alarms per hour", "paper 000, section I"),
     _measure(mean_loss, "Mean loss in annotations", SECTION_V),
     _measure(n_annotations, "Annotations", "paper 000, Eq. 2", total=True, steady=True),
-    _measure(SUM_OF_ITEMS, "Items", "paper 000, Eq. 1", name="n_items", total=True, steady=True),
+    _measure(_sum_of("n"), "Items", "paper 000, Eq. 1", name="n_items", total=True, steady=True),
     *(
         _measure(
-            _sum_of(errors, title.split(",")[0].lower()),
+            _sum_of(errors),
             title,
             "paper 000, Eq. 2",
             name=name,

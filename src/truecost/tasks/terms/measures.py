@@ -169,9 +169,7 @@ def mean_average_precision(totals: Totals, _: Application, how: Averaging = MEAN
 
 
 def n_targets(totals: Totals, _: Application, how: Averaging = MEAN) -> Result:
-    """Number of targets of the queries that count. Queries without targets do not count, unless
-    stated otherwise. Rodriguez-Fuentes & Penagarikano 2013, section 2.2.
-    """
+    """Number of targets, over all queries. Rodriguez-Fuentes & Penagarikano 2013, section 2.2."""
     return _number(totals, "term_targets", "targets", how), NONE
 
 
