@@ -311,8 +311,8 @@ class Temperature(Scaled):
     ) -> "Temperature":
         """Fit the scale: the minimum of the loss of `Affine.fit` with offset 0.
 
-        InputError in the cases of `Affine.fit`, and if all targets have scores on one side of 0 and
-        all nontargets on the other.
+        Raises InputError as `Affine.fit` does, and if the scores of all targets are on one side of
+        0 and those of all nontargets on the other.
 
         Examples
         --------

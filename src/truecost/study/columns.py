@@ -63,7 +63,7 @@ class Options:
     llr_base : float, optional
         Base of the logarithm of likelihood ratios, above 1. Default: e.
     annotators : {"votes", "any"}, optional
-        Right labels of a trial with several annotators. `votes`: each label, with its share of the
+        Rule for the right labels of a trial with several annotators. `votes`: each label, with its share of the
         annotators as weight. `any`: every label that enough annotators gave (Ferrer et al. 2024,
         section 3.7).
     accept : float, optional

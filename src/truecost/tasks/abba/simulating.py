@@ -108,7 +108,7 @@ def simulate(
     Parameters
     ----------
     name : {"table1", "table2", "correction"}
-        Simulation. `table1`, `table2`: that of Table 1 or Table 2. `correction`: that of the
+        Simulation to run. `table1`, `table2`: Table 1 or Table 2 of the paper. `correction`:
         correction of machine labels.
     datasets : int, optional
         Number of data sets. Default: 2,000 for Table 1, 200 for the others.

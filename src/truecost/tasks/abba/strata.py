@@ -25,7 +25,7 @@ APART = 1e-9  # an overall rate further from that of the strata contradicts them
 def neyman(weights: npt.ArrayLike, rates: npt.ArrayLike) -> Floats:
     """Neyman allocation: shares of a budget of labels, proportional to w sqrt(p (1-p)).
 
-    They minimise the variance of the overall rate (Petegrosso et al. 2022, Eq. 14).
+    These shares minimise the variance of the overall rate (Petegrosso et al. 2022, Eq. 14).
 
     Parameters
     ----------

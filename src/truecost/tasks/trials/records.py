@@ -194,7 +194,7 @@ class Trials(Rows):
         target : str, optional
             Label of the class to detect; necessary if the labels do not determine it.
         annotators : {"votes", "any"}, optional
-            Right labels if there are several annotators (see `Options`).
+            Rule for the right labels of a trial with several annotators (see `Options`).
         accept : float, optional
             Smallest share of the annotators that makes a label right.
         **columns : array_like, shape (N,)
