@@ -1,5 +1,7 @@
 """Plain words: no text that users read has a banned word or a sentence without a subject."""
 
+import re
+
 import pytest
 
 import words
@@ -22,6 +24,13 @@ def test_fields_begin_with_a_noun():
     texts = [*words.fields()]
     assert len(texts) > 1000
     assert not told(words.findings(iter(texts), words.FIELDS))
+
+
+def test_fields_have_lines_of_their_own():
+    names = r"\*{0,2}[\w.]+(, \*{0,2}[\w.]+)*( : .+)?"
+    found = [*words.heads()]
+    assert len(found) > 1000
+    assert not [f for f in found if not re.fullmatch(names, f.text) or ". " in f.text]
 
 
 BAD = (  # a text for each pattern, in the order of the table

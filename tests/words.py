@@ -18,6 +18,7 @@ START = r"(?:^|(?<=[.!?] )|(?<=\n))"  # of a text, a sentence or a heading
 SECTION = (
     r"^(?:Parameters|Attributes|Returns|Yields)\n-+\n(.*?)(?=^\S[^\n]*\n---|\Z)"  # of numpydoc
 )
+HEADED = SECTION.replace("Returns|Yields", "Raises")
 DATA = r"(?:figure|table|score|picture|result|row|column|interval|log)"
 
 
@@ -191,6 +192,17 @@ def fields_of(path: Path) -> Iterator[Text]:
                     if field.group().strip():
                         text = " ".join(field.group().split())
                         yield Text(name(path), node.body[0].lineno + line, text)
+
+
+def heads() -> Iterator[Text]:
+    """Names of parameters, attributes and errors, each on a line of its own, with the type."""
+    for path in sorted(SOURCE.rglob("*.py")):
+        for node in ast.walk(tree_of(path)):
+            if isinstance(node, ast.FunctionDef | ast.ClassDef):
+                doc = ast.get_docstring(node) or ""
+                for section in re.finditer(HEADED, doc, re.DOTALL | re.MULTILINE):
+                    for head in re.findall(r"^\S.*", section[1], re.MULTILINE):
+                        yield Text(name(path), node.lineno, head)
 
 
 def private(node: ast.AST, within: bool = False) -> Iterator[ast.AST]:

@@ -134,7 +134,7 @@ def compare_systems(
     dims : mapping of str to str, optional
         Subject of the rows in addition to the system: a collection or an application.
     paired : bool
-        Whether the systems already have the same order of trials, as from `pair`.
+        Whether the trials of all systems are already the same, in the same order.
 
     Returns
     -------

@@ -294,7 +294,7 @@ def _quasi_newton(evaluate: Loss, start: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class Temperature(Scaled):
-    """Scale calibrator: llr = scale * score, in nats. The score 0 must be neutral (llr 0).
+    """Calibrator with a scale only: llr = scale * score, in nats. A score of 0 must mean llr 0.
 
     `prior` is the prior of a target in the minimised loss.
     """
@@ -311,8 +311,8 @@ class Temperature(Scaled):
     ) -> "Temperature":
         """Fit the scale: the minimum of the loss of `Affine.fit` with offset 0.
 
-        InputError in the cases of `Affine.fit`, and if all targets have scores on one side of 0 and
-        all nontargets on the other.
+        Raises InputError as `Affine.fit` does, and if the scores of all targets are on one side of
+        0 and those of all nontargets on the other.
 
         Examples
         --------
@@ -343,7 +343,11 @@ class Temperature(Scaled):
 
 @dataclass(frozen=True)
 class TemperatureClasses(Scaled):
-    """Scale calibrator of classes: log p_k = scale * score_k + ln(P_k / Q_k), normalised."""
+    """Calibrator of classes with a scale only: log p_k = scale * score_k + ln(P_k / Q_k).
+
+    The sum of the p_k is normalised to 1. P_k are the `priors` of the minimised loss, Q_k the
+    priors that the scores contain (`training`).
+    """
 
     training: tuple[float, ...]  # Q, the priors that the scores contain
     priors: tuple[float, ...]  # P, in the loss that was minimised; the log-posteriors contain them
@@ -360,7 +364,7 @@ class TemperatureClasses(Scaled):
         """Fit the scale: the minimum of the prior-weighted cross entropy (see `AffineClasses.fit`).
 
         `training` are the priors Q that the scores contain, shape (K,), each above 0. Default: the
-        shares in the data. With P = Q, the result is softmax(scale * s). InputError if the true
+        shares in the data. With P = Q, the result is softmax(scale * score). InputError if the true
         class has the highest (or the lowest) score in every trial.
         """
         data = class_sample(scores, labels, priors, weights)

@@ -30,7 +30,7 @@ class Application:
     Parameters
     ----------
     costs : tuple of tuple of float, optional
-        Cost matrix (classes x decisions), finite and at least 0. Default: 0/1 costs.
+        Cost matrix (classes x decisions), at least 0. Default: 0 for right, 1 for wrong decisions.
     priors : tuple of float, optional
         Prior of each class; their sum is 1. Default: the shares in the data.
     name : str
@@ -180,8 +180,8 @@ class Application:
         return min(self.cost_miss * self.prior, self.cost_fa * (1 - self.prior))
 
     def matrix(self, classes: int) -> Floats:
-        """Cost matrix for a number of classes, float64 (classes, decisions). An additional decision
-        is to abstain. Default: 0/1 costs.
+        """Cost matrix, float64, shape (classes, decisions): the given costs, else 0 for right and 1
+        for wrong decisions. If there are more decisions than classes, the last one is to abstain.
 
         Raises
         ------
@@ -229,12 +229,12 @@ class Application:
             return np.asarray(weights / weights.sum(axis=-1, keepdims=True))
 
     def with_priors(self, priors: Sequence[float] | Floats) -> "Application":
-        """Application with these priors, if it has none yet.
+        """Application with the given priors; unchanged if it already has priors.
 
         Raises
         ------
         UsageError
-            If the priors do not sum to 1, or their number is not that of rows of the cost matrix.
+            If the priors do not sum to 1, or the cost matrix has another number of rows.
         """
         if self.priors is not None:
             return self
@@ -246,9 +246,9 @@ class Application:
         return self.costs is None and self.priors is None
 
     def describe(self) -> dict[str, Any]:
-        """Dictionary for `Row.parameters`: `preset`, the name of a preset; `costs`, which is "0/1",
-        {"miss": Cm, "fa": Cf} or the rows of the matrix; `prior` of the target, or `priors` for
-        more than two classes, which are "empirical" by default; `prices`, those given.
+        """Dictionary for `Row.parameters`. `preset`: its name. `costs`: "0/1", costs by error
+        ("miss", "fa"), or rows of the matrix. `prior`: that of the target, or "empirical" (shares
+        in the data); for more than two given priors: `priors`. `prices`: the given ones.
         """
         said: dict[str, Any] = {"preset": self.name} if self.name else {}
         costs = self.costs

@@ -30,9 +30,11 @@ class Scoring:
     Parameters
     ----------
     application : Application
-        Costs and priors. Default: 0/1 costs, priors from the data.
+        Costs and priors. Default: a wrong decision costs 1, a right one 0; the priors are the
+        shares of the classes in the data.
     measures : tuple of str
-        Measures, each as `NAME` or `NAME:PARAMETER`. Default: those of the score type.
+        Measures, each as `NAME` or `NAME:PARAMETER`. Default: the measures for the
+        type of the scores.
     plan : Plan
         Plan of the resampling.
     level : float
@@ -40,7 +42,8 @@ class Scoring:
     method : {"auto", "percentile", "bca"}
         Method of the intervals (see `truecost.estimate`).
     icc : float
-        Correlation between trials of a unit that `auto` assumes if the data cannot show it.
+        Correlation between the trials of a unit that the method `auto` assumes if it cannot be
+        estimated from the data.
     subsets : tuple of str or (str, str)
         Subsets to score in addition to the whole data.
 
@@ -52,7 +55,7 @@ class Scoring:
         Number of threads; it does not change the result. Default: all cores.
     choices : object, optional
         Choices of the task: `TrialsScoring`, `TermsScoring`, `StreamScoring`, `LifelongScoring` or
-        `AbbaScoring`. Default: the defaults of the class of the task.
+        `AbbaScoring`. Default: an object of this class with its defaults.
     progress : callable, optional
         Function that is called from time to time with the name of the current step, the number of
         replicates computed so far, and the number of all replicates.
@@ -100,7 +103,7 @@ class Scoring:
         return cast("Chosen", self.choices)
 
     def refuse_bca_of_samples(self) -> None:
-        """Raise UsageError for BCa intervals of weighted samples of trials or items."""
+        """Raise UsageError if `method` is "bca", which is undefined for weighted samples."""
         if self.method == "bca":
             raise UsageError(
                 "bca intervals are not defined for weighted samples (inverse inclusion "

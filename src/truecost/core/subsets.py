@@ -1,5 +1,4 @@
-"""Parts of the data: subsets, folds of whole units, and units left out one at a time or in
-groups.
+"""Parts of the data: subsets, folds of whole units, and units left out singly or in groups.
 
 A label of a factor is in one *group*; replicate g leaves out group g. Up to 1,000 units each is a
 group; above, about 1,000 groups are dealt round the sorted units (in runs of neighbours where their
@@ -34,25 +33,27 @@ def folds(
 ) -> Ints:
     """Fold of each trial, 0 to k - 1: all trials of a unit in one fold, with balanced classes.
 
-    Units are dealt one by one, the largest first, equal ones in a random order of their sorted
-    labels. Each goes to the fold f in which sum over classes c of (n_fc / n_c)^2 increases least,
-    or to the one with the fewest trials if several are equal; n_fc is the number of trials of class
-    c in the fold, n_c that of all trials. If each trial is a unit, the numbers of trials of a class
-    differ by at most one. The folds do not depend on the order of the trials.
+    Units are dealt one by one, the largest first, equal ones in random order. Each goes to the fold
+    f in which sum over classes c of (n_fc / n_c)^2 increases least, or of several to that with the
+    fewest trials; n_fc is the number of trials of class c in the fold, n_c in all folds. If each
+    trial is a unit, the folds differ by at most one trial of each class. The order of the trials
+    has no effect.
 
     Parameters
     ----------
     units : array_like, shape (N,)
         Unit of each trial: text or numbers.
     k, seed : int
-        Number of folds, at least 2; seed of the order of equal units, at least 0.
+        Number of folds, at least 2; seed of the random order, at least 0.
     labels : array_like, shape (N,), optional
         Class of each trial. Default: one class.
 
     Raises
     ------
-    UsageError, InputError
-        If `k` or `seed` is too low; if there are fewer units than folds, or the lengths differ.
+    UsageError
+        If `k` or `seed` is too low.
+    InputError
+        If there are fewer units than folds, or the lengths differ.
 
     Examples
     --------

@@ -27,6 +27,8 @@ class Table:
 
     Attributes
     ----------
+    source : str
+        Name of the file or other source, for messages.
     frame : polars.DataFrame
         One-dimensional columns.
     matrices : mapping of str to ndarray
@@ -99,7 +101,7 @@ class Table:
 
     @property
     def places(self) -> tuple[str, npt.NDArray[np.int64]]:
-        """Name of the row number in messages, and the line of each row (without lines: from 0)."""
+        """Noun for rows in messages, such as `line`, and the number of each row in the source."""
         if self.lines is not None:
             return self.noun, self.lines
         rows = np.arange(len(self), dtype=np.int64)
@@ -129,7 +131,7 @@ class Table:
         )
 
     def numbers(self, name: str, meaning: str) -> npt.NDArray[np.float64]:
-        """Column as numbers.
+        """Convert a column to numbers.
 
         Parameters
         ----------
@@ -176,7 +178,7 @@ class Table:
         return found
 
     def texts(self, name: str, meaning: str) -> pl.Series:
-        """Column as text: whole numbers without a decimal point, truth values as 1 and 0.
+        """Convert a column to text: whole numbers without a point, truth values as 1 and 0.
 
         Parameters
         ----------

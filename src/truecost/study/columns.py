@@ -63,9 +63,9 @@ class Options:
     llr_base : float, optional
         Base of the logarithm of likelihood ratios, above 1. Default: e.
     annotators : {"votes", "any"}, optional
-        Right labels of a trial with several annotators. `votes`: each label, with its share of the
-        annotators as weight. `any`: every label that enough annotators gave (Ferrer et al. 2024,
-        section 3.7).
+        Rule for the right labels of a trial with several annotators. `votes`: each label, with its
+        share of the annotators as weight. `any`: every label that enough annotators gave (Ferrer et
+        al. 2024, section 3.7).
     accept : float, optional
         For `any`: smallest share of the annotators that makes a label right, above 0 and at most 1.
         Default: one annotator suffices.

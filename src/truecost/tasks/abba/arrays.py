@@ -141,9 +141,10 @@ def collected_items(
     label : array_like, shape (N,), optional
         1 for a true accept, 0 for a false accept, NaN or None without a label.
     machine : array_like of float, shape (N,), optional
-        Probability of label 1 by a machine.
+        Probability of label 1 that a machine assigned.
     inclusion : array_like of float, shape (N,), optional
-        Probability that the item was chosen for a label, in (0, 1]. Default: 1.
+        Probability that the item was chosen for a label, in (0, 1]. Default: the labels of each
+        stratum are a simple random sample of it.
     stratum : array_like, shape (N,), optional
         Stratum in which items were or will be chosen for labels. Default: the cells.
     active_seconds : array_like of float, shape (N,), optional
@@ -164,7 +165,8 @@ def collected_items(
         All units, including units without an accepted item: columns `unit`, `collected_by` and,
         if it differs between units, `exposure`.
     mismatch : {"error", "drop"}
-        Handling of items that the collecting model rejects offline.
+        Handling of items that their collecting model rejects offline. `error`: InputError. `drop`:
+        they are left out.
     raw_machine : bool
         Whether machine scores can be any finite numbers, to be calibrated.
     unlabelled : bool
@@ -182,8 +184,9 @@ def collected_items(
     Raises
     ------
     InputError
-        If lengths differ, an arm is empty or unknown, an item lacks a value, its own model rejects
-        it, a label or a probability is out of range, ids repeat, or there are no labels.
+        If lengths differ, an arm is empty or unknown, an item lacks a value, its collecting model
+        rejects it, a label or a probability is out of range, ids repeat, or there are neither
+        labels nor machine scores.
     UsageError
         If scores and decisions are both given, or for one model only, a number is out of range, or
         the name of a column is similar to that of an option.

@@ -50,7 +50,7 @@ OTHER_MIX = (
 
 @dataclass(frozen=True, eq=False)
 class MachineCalibration:
-    """Probabilities from machine scores, with results about their quality.
+    """Result of `calibrate_machine`: a probability for each item, and checks of their quality.
 
     Attributes
     ----------
@@ -63,22 +63,29 @@ class MachineCalibration:
     labels : int
         Number of labels used.
     calibrators : tuple of Calibrator
-        Calibrator, or one for each fold.
+        Fitted calibrators: a single one, or one for each fold.
     by_cell : polars.DataFrame
-        A row for each cell. Items have their inverse inclusion probability as weight.
+        A row for each cell. The means are weighted by inverse inclusion probabilities. NaN in a
+        cell without labels.
 
         - `cell`, `items`, `labels`, `units`: name, and numbers of items, labels and units with
           labels.
         - `mean_probability`, `share_positive`: means over the labelled items.
-        - `difference`: share minus probability; positive if the probabilities are too low.
-        - `standard_error`, `lower`, `upper`: standard error and 95 % interval of the difference.
-          NaN with fewer than two units. curve : polars.DataFrame 201 rows over the range of the
-          labelled scores: `score`, `probability` (mean of the fits) and `isotonic`, a monotone step
-          function fitted to the same labels. largest_difference, mean_difference : float Largest
-          and mean absolute difference between `probability` and `isotonic` over the labelled
-          scores; the mean is weighted by inverse inclusion probabilities. problems : tuple of str
-          Warnings for the reader. fallbacks : int Number of fits in which a spline replaced the
-          polynomial.
+        - `difference`: `share_positive` minus `mean_probability`; positive if the probabilities are
+          too low.
+        - `standard_error`, `lower`, `upper`: standard error and 95 % interval of the difference;
+          NaN with fewer than two units.
+        - `off`: whether the difference raises a warning.
+    curve : polars.DataFrame
+        201 rows over the range of the labelled scores: `score`, `probability` (mean of the fits)
+        and `isotonic`, a monotone step function fitted to the same labels.
+    largest_difference, mean_difference : float
+        Largest and mean absolute difference between `probability` and `isotonic` over the labelled
+        scores; the mean is weighted by inverse inclusion probabilities.
+    problems : tuple of str
+        Warnings for the reader.
+    fallbacks : int
+        Number of fits in which a spline replaced the polynomial.
     """
 
     probabilities: Floats = field(repr=False)
@@ -95,7 +102,7 @@ class MachineCalibration:
 
     @property
     def fitted(self) -> str:
-        """Name of the method for readers: `spline (poly3 fell back in 5 of 5 folds)`."""
+        """Name of the method in words, such as `spline (poly3 fell back in 5 of 5 folds)`."""
         fits = len(self.calibrators)
         where = f" in {self.fallbacks} of {fits} folds" if fits > 1 else ""
         said = "a spline" if self.method == "poly3" else "poly3 fell back"

@@ -214,12 +214,12 @@ class LogOptions:
 
     @property
     def thresholds(self) -> tuple[float | None, float | None]:
-        """Given thresholds of A and of B."""
+        """Deployed thresholds of A and of B; None for one that was not given."""
         return self.threshold_a, self.threshold_b
 
     @property
     def mapped_kinds(self) -> list[str]:
-        """Mapped kinds of columns: scores, decisions, or both."""
+        """Kinds of the mapped columns: `score`, `accept`, or both."""
         return [kind for kind in KINDS if any(f"{kind}_{arm}" in self.columns for arm in "ab")]
 
     def column(self, key: str, table: Table) -> str | None:
@@ -261,9 +261,9 @@ def load(
     Raises
     ------
     InputError
-        If an arm is empty or unknown, an item lacks a value, its own model rejects it, a label or a
-        probability is out of range, ids repeat, or there are no labels. The message contains the
-        file, and the lines and ids of the first five items.
+        If an arm is empty or unknown, an item lacks a value, its collecting model rejects it, a
+        label or a probability is out of range, ids repeat, or there are neither labels nor machine
+        scores. The message contains the file, and the lines and ids of the first five items.
     UsageError
         If a column does not exist, or the options contradict each other or the table.
     """

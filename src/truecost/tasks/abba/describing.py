@@ -112,7 +112,8 @@ class Plane(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="
     thresholds : tuple of float
         Thresholds, ascending. The first one is the deployed threshold, unless a grid was given.
     rrecall, rrecall_lower, rrecall_upper, rfpr, rfpr_lower, rfpr_upper : tuple of float or None
-        Ratios and ends of their intervals; None if undefined.
+        Ratio of recalls and ratio of false-positive rates at each threshold, with the ends of their
+        intervals; None if undefined.
     deployed : float or None
         Deployed threshold of B; None for a test set.
     level : float
@@ -122,7 +123,7 @@ class Plane(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="
     chosen : tuple of Chosen
         Chosen threshold of each rule.
     by : {"point", "upper"}
-        Figure that the limits of the rules are for: the value, or the end of its interval.
+        Quantity that meets the limits: the value (`point`), or the end of its interval (`upper`).
     collection, subset : str
         Names of collection and subset; empty if there is only one.
     """
@@ -146,12 +147,12 @@ class Plane(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="
 
     @property
     def about(self) -> str:
-        """Subject of the thresholds: collection, deployment and subset, then the estimator."""
+        """Name of the plane: collection, deployment and subset, then the estimator."""
         whose = filter(None, (self.collection, self.system, self.subset))
         return f"{', '.join(whose)} ({self.estimator})"
 
     def rows(self, rows: Iterable[Row], chosen: Chosen) -> dict[str, Row]:
-        """Rows with both ratios at the threshold that a rule chose."""
+        """Dictionary of the rows at a chosen threshold, by measure (`rrecall`, `rfpr`)."""
         variant = chosen.rule + (",by=upper" if self.by == "upper" else "")
         dims = {k: getattr(self, k) for k in ("system", "estimator", "collection", "subset")}
         about = {k: name for k, name in dims.items() if name}
@@ -206,9 +207,9 @@ class Description(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
     thresholds : tuple of float
         Deployed thresholds of A and of B; empty if only decisions are known.
     level : float
-        Level of the intervals of the cells.
+        Level of the confidence intervals of the cells.
     cells : tuple of CellCounts
-        Counts of each cell, in the order of `CELLS`.
+        Counts of the cells 11A, 10A, 11B and 01B (see `Deployment.cell`).
     checks : tuple of CheckFinding
         Findings of the checks.
     """
@@ -228,7 +229,7 @@ class Description(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Warnings of the checks; one sentence for all cells with errors of the machine."""
+        """Texts of the checks with a warning. Cells with wrong machine scores share one text."""
         found = [check for check in self.checks if check.state == "warning"]
         names = {check.name for check in found}
         wrong = [cell for cell in self.cells if f"machine {cell.cell}" in names]
@@ -262,7 +263,7 @@ def describe(
     estimates : sequence of Estimate
         Rows of the deployment. Rows of other deployments and of subsets are ignored.
     dims : mapping of str to str, optional
-        Subject of the rows: `collection`, if there are several.
+        Key `collection`: name of the collection, if there are several.
 
     Returns
     -------

@@ -174,7 +174,8 @@ class AbbaScoring:
     Parameters
     ----------
     estimators : tuple of str
-        Estimators: corrected, direct, pooled, ab, soft. Default: those that the log allows.
+        Estimators: `corrected`, `direct`, `pooled`, `ab`, `soft`. Default: all for which the log
+        contains the data.
 
     Raises
     ------

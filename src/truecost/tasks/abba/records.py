@@ -50,7 +50,7 @@ class Traffic:
     Attributes
     ----------
     exposure, units, split
-        Arguments of `collected_items`.
+        Exposures, numbers of units, and intended share of units for A (see `collected_items`).
     users : polars.DataFrame, optional
         All units: columns `unit` (text), `arm` (0 for A, 1 for B) and `exposure` (float).
     """
@@ -62,9 +62,7 @@ class Traffic:
 
     @property
     def exposures(self) -> tuple[float, float] | None:
-        """Exposure of A and of B: as given, that of all users, or the numbers of units. None if
-        unknown.
-        """
+        """Exposures of A and B: given, else summed over `users`, else `units`; None if unknown."""
         if self.exposure is not None:
             return self.exposure
         if self.users is not None:
@@ -88,7 +86,7 @@ class Deployment(Rows):
     other : ndarray of bool, shape (N,)
         Whether the other model accepts the item offline.
     label, machine, inclusion, score_a, score_b, strata : ndarray, shape (N,)
-        Arguments of `collected_items`; all except the labels may be None.
+        Value of each item (see `collected_items`). All except the labels may be None.
     threshold_a, threshold_b : float, optional
         Deployed thresholds. A model accepts scores at or above its threshold.
     seconds : ndarray, shape (N,), optional
@@ -135,14 +133,14 @@ class Deployment(Rows):
         return (pl.DataFrame({"id": self.ids, "arm": self.arm, "label": self.label}),)
 
     def outputs(self) -> tuple[pl.DataFrame, ...]:
-        """Ids, decisions of the other model and scores, without a defined order of rows."""
+        """Ids, decisions of the other model and scores, as a frame without a defined row order."""
         scores = {"a": self.score_a, "b": self.score_b, "machine": self.machine}
         known = {name: values for name, values in scores.items() if values is not None}
         return (pl.DataFrame({"id": self.ids, "other": self.other, **known}),)
 
     @property
     def summary(self) -> str:
-        """Short description of the content."""
+        """Numbers of items and of labels, in words."""
         labels = counted(int(self.labelled.sum()), "label")
         machine = "" if self.machine is None else ", machine scores"
         return f"{counted(len(self), 'collected item')}, {labels}{machine}"
@@ -154,7 +152,9 @@ class Deployment(Rows):
 
     @cached_property
     def cell(self) -> npt.NDArray[np.uint8]:
-        """Cell of each item, as an index into `CELLS`."""
+        """Cell of each item: index of "11A", "10A", "11B" or "01B". The digits are the decisions of
+        A and of B (1: accepted); the letter is the collecting model.
+        """
         return (2 * self.arm + ~self.other).astype(np.uint8)
 
     @cached_property
@@ -192,7 +192,7 @@ class Deployment(Rows):
 
     @cached_property
     def effective_labels(self) -> Floats:
-        """Effective number of labels in each cell: (sum w)^2 / sum w^2 of their weights w."""
+        """Effective number of labels in each cell: (sum w)^2 / sum w^2 for their weights w."""
         known, weights = self.labelled, self.label_weights
         sums = np.bincount(self.cell[known], weights[known], minlength=4)
         squares = np.bincount(self.cell[known], weights[known] ** 2, minlength=4)
@@ -200,12 +200,12 @@ class Deployment(Rows):
 
     @cached_property
     def items_by_cell(self) -> npt.NDArray[np.int64]:
-        """Number of items in each cell, in the order of `CELLS`."""
+        """Number of items in each cell, in the order of `cell`."""
         return np.bincount(self.cell, minlength=4)
 
     @cached_property
     def labels_by_cell(self) -> npt.NDArray[np.int64]:
-        """Number of human labels in each cell, in the order of `CELLS`."""
+        """Number of human labels in each cell, in the order of `cell`."""
         return np.bincount(self.cell[self.labelled], minlength=4)
 
     def at_threshold(self, threshold: float) -> "Deployment":

@@ -40,28 +40,31 @@ FEW_LABELS = 5  # of a cell: with fewer, intervals rest on an approximation
 
 @dataclass(frozen=True, eq=False)
 class Selection:
-    """Items to label, with the allocation behind the choice.
+    """Result of `select`: the items to label, and the numbers of labels by stratum.
 
     Attributes
     ----------
     items : polars.DataFrame
-        All items in the order of their ids.
+        A row for each item, in the order of the ids.
 
-        - `id`, `cell`, `stratum` (if the log has strata).
-        - `state`: chosen, labelled already, or left.
+        - `id`, `cell`, `stratum`: as in the log; no `stratum` if the log has no strata.
+        - `state`: `chosen` for a label, already `labelled`, or `left` without a label.
         - `inclusion_probability`: probability that the item was chosen now or earlier.
     table : polars.DataFrame
-        All strata.
+        A row for each stratum.
 
         - `stratum`, `size`, `labelled`: name, number of items, earlier labels.
         - `rate`, `source`: assumed share of false accepts, and its origin.
-        - `standard_deviation`, `gradient`: of a label, and its weight in the target.
+        - `standard_deviation`, `gradient`: standard deviation of a label; its weight in the target.
         - `wanted`: ideal number of labels, proportional to size x standard deviation x gradient.
-        - `chosen`, `probability`: new labels, and mean inclusion probability of the items. expected
-          : polars.DataFrame Standard error of log rrecall, log rfpr and the share `fpr` of false
-          accepts among all items: before these labels, after them, with as many labels proportional
-          to the sizes of the strata, and with all items labelled. NaN if undefined. signature : str
-          Choices, separated by bars. problems : tuple of str Warnings for the reader.
+        - `chosen`, `probability`: number of new labels; mean inclusion probability of the items.
+    expected : polars.DataFrame
+        Expected standard errors of log `rrecall`, log `rfpr` and `fpr`: `before` and `after` the
+        new labels, as many labels `proportional` to the sizes, or `all`; NaN if undefined.
+    signature : str
+        Choices, separated by bars.
+    problems : tuple of str
+        Warnings for the reader.
     """
 
     items: pl.DataFrame
@@ -84,7 +87,7 @@ class Selection:
         return self.items.filter(pl.col("state") == state).drop("state")
 
     def summary(self) -> dict[str, Any]:
-        """Dictionary with the allocation."""
+        """Dictionary of all fields."""
         return {
             "signature": self.signature,
             "strata": self.table.fill_nan(None).to_dicts(),
@@ -103,12 +106,12 @@ def select(
     seed: int = 0,
     rates: Mapping[str, float] | None = None,
 ) -> Selection:
-    """Choose items to label, so that the error of a target is smallest (Neyman allocation).
+    """Choose the items whose labels minimise the variance of a target (Neyman allocation).
 
     The number of labels of a stratum, earlier ones included, is proportional to its size times the
-    standard deviation of an item's part in the target (`strata.precision`). The items of a stratum
-    are a simple random sample. A larger budget contains the items of a smaller one, unless a
-    stratum gets fewer labels.
+    standard deviation of an item's contribution to the target (`strata.precision`). Each stratum
+    gives a simple random sample of its items without a label. A larger budget contains the items
+    of a smaller one, unless a stratum gets fewer labels.
 
     Without inclusion probabilities in the log, or with equal ones in each stratum, earlier labels
     are regarded as a simple random sample: each item of a stratum gets the probability labels /
@@ -124,8 +127,7 @@ def select(
     target : {"rfpr", "rrecall", "both", "fpr"}
         Quantity whose variance is minimised.
 
-        - `rfpr`, `rrecall`: logarithm of the ratio of false-positive rates, or of the ratio of
-          recalls, by the direct estimator.
+        - `rfpr`, `rrecall`: log ratio of false-positive rates, or of recalls (direct estimator).
         - `both`: sum of the variances of `rfpr` and `rrecall`, each divided by its minimum.
         - `fpr`: share of false accepts among all collected items.
     floor : int
@@ -146,8 +148,8 @@ def select(
     UsageError
         If the target does not exist, a number is out of range, or a rate is for an unknown cell.
     InputError
-        If an arm has no item that both models accept (the ratios are undefined), or the inclusion
-        probabilities of a stratum differ but some items without a label have none.
+        If an arm has no item that both models accept (except for the target `fpr`), or inclusion
+        probabilities differ in a stratum, but some items without a label have none.
 
     Examples
     --------

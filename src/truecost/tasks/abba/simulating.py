@@ -108,7 +108,8 @@ def simulate(
     Parameters
     ----------
     name : {"table1", "table2", "correction"}
-        Simulation: Table 1, Table 2, or the correction of machine labels.
+        Simulation to run. `table1`, `table2`: Table 1 or Table 2 of the paper. `correction`:
+        correction of machine labels.
     datasets : int, optional
         Number of data sets. Default: 2,000 for Table 1, 200 for the others.
     replicates : int
@@ -116,8 +117,8 @@ def simulate(
     seed : int
         Random seed.
     progress : callable, optional
-        Function that is called with the name of the step and the numbers of data sets done and in
-        total.
+        Function that is called with the name of the step, the number of finished data sets, and
+        the number of all data sets.
 
     Returns
     -------

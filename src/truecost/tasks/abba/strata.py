@@ -25,7 +25,7 @@ APART = 1e-9  # an overall rate further from that of the strata contradicts them
 def neyman(weights: npt.ArrayLike, rates: npt.ArrayLike) -> Floats:
     """Neyman allocation: shares of a budget of labels, proportional to w sqrt(p (1-p)).
 
-    With these shares, the error of the overall rate is smallest (Petegrosso et al. 2022, Eq. 14).
+    These shares minimise the variance of the overall rate (Petegrosso et al. 2022, Eq. 14).
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def neyman(weights: npt.ArrayLike, rates: npt.ArrayLike) -> Floats:
 
     Examples
     --------
-    One item in ten lies in the stratum of disagreement:
+    A tenth of the items is in the stratum in which the models disagree:
 
     >>> from truecost.tasks.abba.strata import neyman
     >>> neyman([0.1, 0.9], [0.20, 0.05]).round(4).tolist()
@@ -67,7 +67,8 @@ class Gain:
     gain, overall : float
         Share of labels saved at the given overall rate, and this rate.
     gain_of_strata, overall_of_strata : float
-        Share of labels saved at the overall rate of the strata, and this rate: sum w p.
+        Share of labels saved at the overall rate of the strata, and this rate: sum w p over the
+        shares w and rates p of the strata.
     problems : tuple of str
         Warning if the two rates differ.
     """

@@ -54,7 +54,7 @@ GRID = 200  # thresholds, unless a grid is given
 
 @dataclass(frozen=True)
 class Choice:
-    """Rules for the choice of a threshold.
+    """Rules that choose thresholds of the candidate model B.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ class Choice:
 
     @property
     def rules(self) -> tuple[Rule, ...]:
-        """Rules that were asked for."""
+        """Rules for the limits `max_rfpr` and `min_rrecall`, in this order."""
         highest = () if self.max_rfpr is None else (Rule("max-rfpr", self.max_rfpr),)
         lowest = () if self.min_rrecall is None else (Rule("min-rrecall", self.min_rrecall),)
         return (*highest, *lowest) or (Rule("max-rfpr", 1.0),)
@@ -106,19 +106,20 @@ class Choice:
 def choose(
     deployment: Deployment, scoring: Scoring, choice: Choice, dims: Mapping[str, str] | None = None
 ) -> tuple[list[Estimate], list[Plane]]:
-    """Choose thresholds of the candidate model B, and compute both ratios there and at all
-    thresholds.
+    """Choose thresholds of the candidate model B, and compute the ratios of recalls and of
+    false-positive rates.
 
     Parameters
     ----------
     deployment : Deployment
         Deployment with scores of both models.
     scoring : Scoring
-        Plan, level, jobs and estimators. Default of the estimator: the most trustworthy one.
+        Plan, level, jobs and estimators. Default estimator: the first of `corrected`, `direct`,
+        `pooled`, `ab` and `soft` for which the log contains the data.
     choice : Choice
         Rules for the choice.
     dims : mapping of str to str, optional
-        Further dims of the rows, beside the deployment.
+        Subject of the rows in addition to the deployment, such as a collection.
 
     Returns
     -------
@@ -126,7 +127,7 @@ def choose(
         `rrecall` and `rfpr` at the chosen threshold, for each estimator and rule
         (`parameters["variant"]`).
     planes : list of Plane
-        Both ratios at all thresholds of the grid, for each estimator.
+        Both ratios at all thresholds of the grid, for each estimator and for the test set.
 
     Raises
     ------

@@ -84,7 +84,8 @@ def load(
     key : Table, optional
         Labels, units and other columns, joined by id.
     metadata : sequence of (str, Table)
-        Further columns: the column of the trials to look up, and the table to search.
+        Further columns, as pairs: the column of the trials whose values are looked up, and the
+        table in which they are looked up (see `join_metadata`).
 
     Returns
     -------

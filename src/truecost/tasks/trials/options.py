@@ -65,7 +65,7 @@ class TrialsScoring:
         For a subset: shares of the classes in the whole data. They keep the training prior and the
         prior of the decisions equal in all subsets.
     threshold_by : {"whole", "subset"}
-        Data on which a measure chooses the threshold for a subset.
+        Data on which a measure chooses the threshold for a subset: the whole data, or the subset.
     whole : Trials, optional
         For a subset: the whole data, on which measures choose the threshold.
 

@@ -36,14 +36,14 @@ SIMILAR = {"units": "unit", "weights": "weight", "targets": "labels", "strata": 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Trials(Rows):
-    """Checked trials of one system.
+    """Scored trials of one system, after all checks.
 
     Attributes
     ----------
     name : str
         Name of the system.
     kind : str
-        Type of the scores, a key of `SCORE_TYPES`.
+        Type of the scores (see `Options`).
     scores : ndarray of float64, shape (N,) or (N, K)
         Scores. For decisions: the index of the decided class (K: abstain). For detection from
         posteriors: the log posterior odds of the target.
@@ -54,7 +54,8 @@ class Trials(Rows):
     detection : bool
         Whether the task is detection; class 1 is then the target.
     units : mapping of str to tuple of ndarray
-        Labels of the units by factor, an array for each side. Empty: each trial is its own unit.
+        Units of the trials, by name of the factor: an array for each side of a trial. Empty: each
+        trial is its own unit.
     ids : ndarray, shape (N,), optional
         Trial ids as text, or row numbers.
     strata, weights : ndarray, shape (N,), optional
@@ -77,7 +78,7 @@ class Trials(Rows):
     spoofing : Spoofing, optional
         Spoofed trials, and the decisions of the speaker verification system on them.
     made : dict
-        Kept counts of the trials: units with their codes, the ranking.
+        Cache of derived data, such as the ranking of the trials by score.
     source : str
         File of the trials, with its key; empty for arrays.
     took : mapping of str to float
@@ -144,7 +145,7 @@ class Trials(Rows):
 
     @property
     def summary(self) -> str:
-        """Short description of the content."""
+        """Number of trials, type of the scores and classes, in words."""
         classes = ", ".join(self.classes) or "none"
         read = ", read in parts" if self.ascending else ""
         return f"{counted(len(self), 'trial')}{read}, type {self.kind}, classes {classes}"
@@ -193,7 +194,7 @@ class Trials(Rows):
         target : str, optional
             Label of the class to detect; necessary if the labels do not determine it.
         annotators : {"votes", "any"}, optional
-            Right labels if there are several annotators (see `Options`).
+            Rule for the right labels of a trial with several annotators (see `Options`).
         accept : float, optional
             Smallest share of the annotators that makes a label right.
         **columns : array_like, shape (N,)

@@ -94,7 +94,7 @@ def validate(
     name: str = "submission",
     stated: bool = True,
 ) -> list[Check]:
-    """Check a file of scores, before or without scoring it.
+    """Check a file of scores without scoring it.
 
     Parameters
     ----------
@@ -107,7 +107,8 @@ def validate(
     key : Table, optional
         Trials with labels. With a key, all steps of loading are checked.
     metadata : sequence of (str, Table)
-        Further columns: the column of the trials to look up, and the table to search.
+        Further columns, as pairs: the column of the trials whose values are looked up, and the
+        table in which they are looked up (see `join_metadata`).
     name : str
         Name of the system.
     stated : bool
