@@ -180,8 +180,8 @@ def rrecall(totals: Totals, _: Application, estimator: str) -> Told:
     P(B = 1 | L = 1) / P(A = 1 | L = 1). By Bayes' theorem, this equals P(B = 1 | A = 1, L = 1) /
     P(A = 1 | B = 1, L = 1), which can be estimated from accepted items. The parameter is the
     estimator: `direct`, `pooled` or `ab` (human labels), `soft` (machine labels), `corrected`
-    (machine labels corrected by human ones). Range [0, inf); higher is better. The value 1 means
-    equal recalls. Petegrosso et al. 2022, Eq. 1, 2, 6, 9.
+    (machine labels corrected by human ones). Range [0, inf); higher is better. Naive baseline: 1
+    (the deployed model itself). Petegrosso et al. 2022, Eq. 1, 2, 6, 9.
     """
     return _with_clipped(1, totals, estimator)
 
@@ -191,8 +191,8 @@ def rfpr(totals: Totals, _: Application, estimator: str) -> Told:
 
     P(B = 1 | L = 0) / P(A = 1 | L = 0). The parameter is the estimator: `direct`, `pooled` or `ab`
     (human labels), `soft` (machine labels), `corrected` (machine labels corrected by human ones).
-    Range [0, inf); lower is better. The value 1 means equal rates. Petegrosso et al. 2022, Eq. 3,
-    6, 7, 8.
+    Range [0, inf); lower is better. Naive baseline: 1 (the deployed model itself). Petegrosso et
+    al. 2022, Eq. 3, 6, 7, 8.
     """
     return _with_clipped(0, totals, estimator)
 
@@ -202,7 +202,7 @@ def rfdr(totals: Totals, _: Application) -> Result:
 
     The false-discovery rate is the share of nontargets among the accepted items of the arm. This is
     a plain A/B test: it needs no offline decisions of the other model. Range [0, inf); lower is
-    better. The value 1 means no difference. Petegrosso et al. 2022, Eq. 13 and A.1.3.
+    better. Naive baseline: 1 (no difference). Petegrosso et al. 2022, Eq. 13 and A.1.3.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         false = human(totals.sums)[1].sum(axis=-1)
@@ -213,7 +213,7 @@ def raccepts(totals: Totals, _: Application) -> Result:
     """Accepted items per exposure of arm B divided by those of arm A, without labels.
 
     The exposure is the traffic of an arm, such as its hours or users. This is a plain A/B test.
-    Range [0, inf). The value 1 means no difference. Neither direction is better by itself; rows
+    Range [0, inf). Naive baseline: 1 (no difference). Neither direction is better by itself; rows
     have the direction of fewer accepted items. Petegrosso et al. 2022, A.1.3.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -223,9 +223,9 @@ def raccepts(totals: Totals, _: Application) -> Result:
 def rmean(totals: Totals, _: Application, column: str) -> Result:
     """Mean of a numeric column over the items of arm B divided by that of arm A.
 
-    The parameter is the name of the column. This is a plain A/B test. Range (-inf, inf). The value
-    1 means no difference. Which direction is better depends on the column; rows have the direction
-    of a cost, such as latency. Petegrosso et al. 2022, A.1.3.
+    The parameter is the name of the column. This is a plain A/B test. Range (-inf, inf). Naive
+    baseline: 1 (no difference). Which direction is better depends on the column; rows have the
+    direction of a cost, such as latency. Petegrosso et al. 2022, A.1.3.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         items = totals.sums("collected", "items").sum(axis=-1)

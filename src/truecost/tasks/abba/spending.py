@@ -81,7 +81,7 @@ def candidate_cost(totals: Totals, application: Application) -> Result:
 
     (price of a miss) T_A (1 - rRecall) + (price of a false alarm) F_A (rFPR - 1). T_A and F_A are
     the correctly and the falsely accepted items of arm A; rRecall and rFPR are `rrecall:direct` and
-    `rfpr:direct`. Range (-inf, inf); lower is better. Naive baseline: the deployed model stays, 0.
+    `rfpr:direct`. Range (-inf, inf); lower is better. Naive baseline: 0 (the deployed model stays).
     Undefined if rRecall or rFPR is undefined. Petegrosso et al. 2022, Eq. 1-3.
     """
     found = cost_of(application.prices, _more(totals))

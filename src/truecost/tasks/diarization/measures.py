@@ -24,7 +24,7 @@ def der(totals: Totals, _: Application) -> Result:
     """Diarization error rate: (missed + false alarm + confusion) / speaker time of the reference.
 
     sum T (max(Nref, Nsys) - Ncorrect) / sum T Nref. Range [0, inf); lower is better. Naive
-    baseline: an empty output, 1. Undefined without speech in the scored part of the reference.
+    baseline: 1 (an empty output). Undefined without speech in the scored part of the reference.
     Prokopalo et al. 2020, appendix B (Eq. 4-5).
     """
     return ratio(totals, SPEECH, ERRORS, "reference"), 1.0
@@ -68,7 +68,7 @@ def jer(totals: Totals, _: Application) -> Result:
     Intersection and union are those of the speaker's time in the reference and in the output. In
     each recording, the speakers of the output are assigned one to one so that this mean is lowest;
     a speaker without a partner counts 1. All speakers of all recordings have equal weight. Range
-    [0, 1]; lower is better. Naive baseline: an empty output, 1. Undefined if the reference has no
+    [0, 1]; lower is better. Naive baseline: 1 (an empty output). Undefined if the reference has no
     speaker. Ryant et al. 2019 (second DIHARD challenge). pyannote.metrics assigns speakers by their
     common time instead; its value is never lower.
     """
@@ -98,8 +98,8 @@ def speech_error(totals: Totals, _: Application) -> Result:
     """Detection error rate: (missed speech + false alarms) / speech of the reference. All speakers
     count as one.
 
-    Range [0, inf); lower is better. Naive baseline: an empty output, 1. Undefined without speech in
-    the scored part of the reference. Ferrer et al. 2024, section 3.7.
+    Range [0, inf); lower is better. Naive baseline: 1 (an empty output). Undefined without speech
+    in the scored part of the reference. Ferrer et al. 2024, section 3.7.
     """
     return ratio(totals, ACTIVITY, "missed+false_alarm", "speech"), 1.0
 

@@ -135,7 +135,7 @@ def generalisation_gain(
     """Gain by generalisation: S_base - S_pen, with opposite sign if a higher score is better.
 
     Above 0, the corrections improved the system by more than they cost. Higher is better. Naive
-    baseline: a system that applies the corrections and learns nothing else, S_base - S_imp.
+    baseline: S_base - S_imp (a system that applies the corrections and learns nothing else).
     Prokopalo et al. 2020, section 2.2 and Fig. 4.
     """
     values, _ = scores(totals, application, inner)
@@ -166,7 +166,7 @@ def forgetting_max(totals: Totals, application: Application, inner: Measure, how
 
     Mean over the times t_j at which the newest version was older than M_i; the best score is that
     of M_1 to M_(i-1) at t_j. If a lower score is better, the sign is opposite. Lower is better;
-    below 0, M_i is the best version. Naive baseline: a version that changes nothing, 0. The best
+    below 0, M_i is the best version. Naive baseline: 0 (a version that changes nothing). The best
     version is chosen again in each replicate. Chaudhry et al. 2018; Prokopalo et al. 2020, section
     3.1.
     """
@@ -193,8 +193,8 @@ def forgetting_first(
     """Forgetting, first minus last: score of the newest version of each time minus that of M_i.
 
     Mean over the times t_j at which the newest version was older than M_i. If a lower score is
-    better, the sign is opposite. Lower is better; below 0, later learning helped. Naive baseline: a
-    version that changes nothing, 0. The value is minus `backward_transfer`. Lopez-Paz and Ranzato
+    better, the sign is opposite. Lower is better; below 0, later learning helped. Naive baseline: 0
+    (a version that changes nothing). The value is minus `backward_transfer`. Lopez-Paz and Ranzato
     2017.
     """
     return _since(totals, application, inner, how), 0.0
@@ -207,7 +207,7 @@ def backward_transfer(
 
     Mean of R_(i,j) - R_(j,j) over past times j; R_(i,j) is the score of version i at time j. If a
     lower score is better, the sign is opposite. Higher is better; above 0, later learning helped.
-    Naive baseline: a version that changes nothing, 0. Lopez-Paz and Ranzato 2017.
+    Naive baseline: 0 (a version that changes nothing). Lopez-Paz and Ranzato 2017.
     """
     return 0.0 - _since(totals, application, inner, how), 0.0  # 0, and never -0
 
@@ -219,7 +219,7 @@ def forward_transfer(
 
     Mean of R_(j-1,j) - R_(0,j) over the times j whose newest version (up to M_i) has a predecessor
     that learnt; R_(i,j) is the score of version i at time j. If a lower score is better, the sign
-    is opposite. Higher is better. Naive baseline: the initial version, 0. Undefined without it.
+    is opposite. Higher is better. Naive baseline: 0 (the initial version). Undefined without it.
     Lopez-Paz and Ranzato 2017.
     """
     loss = _loss(totals, application, inner, how)

@@ -221,8 +221,8 @@ def msr(totals: Totals, _: Application, how: Across) -> Result:
     everything.
 
     The cost counts words that people enter, corrected parts (`answers`), or seconds (if the time to
-    correct a part is stated). Range [0, inf); lower is better. Naive baseline: everything is
-    corrected, 1. Undefined if an output is still wrong at the end. Geoffrois 2016; Prokopalo et al.
+    correct a part is stated). Range [0, inf); lower is better. Naive baseline: 1 (everything is
+    corrected). Undefined if an output is still wrong at the end. Geoffrois 2016; Prokopalo et al.
     2020, section 2.2.
     """
     sums = {

@@ -50,7 +50,7 @@ def imlm(totals: Totals, application: Application, how: Effort = PLAIN) -> Resul
     This is the interactive machine learning metric. q, the cost of a miss in annotations, is a
     number or N / N_target. For several classes, the sum of a cost matrix replaces N_fp + q N_fn;
     for numbers, the sum of absolute errors / tolerance. Range [0, inf); lower is better. Naive
-    baseline: all items labelled by hand, 1. Lindsey et al., Eq. 3-5.
+    baseline: 1 (all items labelled by hand). Lindsey et al., Eq. 3-5.
     """
     return joined_value(totals, how, imlm_value(how, application)), 1.0
 
@@ -61,7 +61,7 @@ def imlm_seconds(totals: Totals, _: Application, how: Effort = PLAIN) -> Result:
     (seconds of all annotations + d (N_fp + q N_fn)) / (d N), with the terms of `imlm`. d is the
     stated time of an item in seconds; by default the mean time of an annotation, and then the value
     is that of `imlm`. Annotations without a measured time count with the mean. Range [0, inf);
-    lower is better. Naive baseline: all items labelled by hand, 1. Undefined without any time.
+    lower is better. Naive baseline: 1 (all items labelled by hand). Undefined without any time.
     Lindsey et al., Eq. 2.
     """
 
@@ -76,7 +76,7 @@ def imlm_money(totals: Totals, application: Application, how: Effort = PLAIN) ->
 
     (hours of the person x price + hours of CPU and GPU x prices) / (hours to label all items x
     price). Errors cost the person's time, as in `imlm_seconds`. Range [0, inf); lower is better.
-    Naive baseline: all items labelled by hand, 1. Undefined without a price of the person's hour,
+    Naive baseline: 1 (all items labelled by hand). Undefined without a price of the person's hour,
     or without a time of an item. Lindsey et al., section V.
     """
     given = application.prices.amounts
@@ -142,8 +142,8 @@ def hourly(seconds: float) -> Rule:
 def act_dcf(totals: Totals, application: Application, how: Effort = PLAIN) -> Result:
     """Detection cost of the decisions: w Pmiss + (1 - w) Pfa with w = Cm P / (Cm P + Cf (1 - P)).
 
-    Default: w = 0.75 (OpenSAD 2015). Range [0, 1]; lower is better. Naive baseline: reject all or
-    accept all, min(w, 1 - w). Undefined without targets or without nontargets. Lindsey et al.,
+    Default: w = 0.75 (OpenSAD 2015). Range [0, 1]; lower is better. Naive baseline: min(w, 1 - w)
+    (all rejected or all accepted). Undefined without targets or without nontargets. Lindsey et al.,
     section IV.C.
     """
     miss, fa = weights_of(application)

@@ -44,8 +44,8 @@ def cnxe(totals: Totals, application: Application, variant: str, how: Averaging 
     (Ptar (mean over targets of Clog) + (1-Ptar) (mean over nontargets of Clog)) / prior entropy.
     Trials without a submitted score have the lowest submitted score. The parameter: `pooled`
     computes means over all trials, `by_query` means over queries of their means. Range [0, inf);
-    lower is better. Naive baseline: llr = 0 for every trial, 1.0. Above 1 the scores are worse than
-    no scores. Rodriguez-Fuentes & Penagarikano 2013, Eq. 37-43.
+    lower is better. Naive baseline: 1.0 (llr = 0 for every trial). Above 1 the scores are worse
+    than no scores. Rodriguez-Fuentes & Penagarikano 2013, Eq. 37-43.
     """
     shares, missing, rest = _shares(totals, variant, how)
     floor = {c: totals.sums("term_floor", c)[:, None] for c in ("target", "nontarget")}
@@ -62,7 +62,7 @@ def min_cnxe(totals: Totals, application: Application, variant: str, how: Averag
 
     The parameter: `pooled` computes means over all trials, `by_query` means over queries of their
     means. The variants with `unconstrained` allow any gamma. Range [0, 1]; lower is better. Naive
-    baseline: llr = 0 for every trial, 1.0. The value is 1 (gamma = 0) if the scores are
+    baseline: 1.0 (llr = 0 for every trial). The value is 1 (gamma = 0) if the scores are
     uninformative or reversed. Rodriguez-Fuentes & Penagarikano 2013, Eq. 44-45.
     """
     shares, missing, rest = _shares(totals, variant, how)
@@ -104,7 +104,7 @@ def cnxe_loss(
     """Cnxe minus minimum Cnxe: the part of Cnxe that the best affine map of the scores removes.
 
     The parameter: `pooled` computes means over all trials, `by_query` means over queries of their
-    means. Range [0, inf); lower is better. Naive baseline: llr = 0 for every trial, 0.0.
+    means. Range [0, inf); lower is better. Naive baseline: 0.0 (llr = 0 for every trial).
     Rodriguez-Fuentes & Penagarikano 2013, section 4.2.5.
     """
     actual = cnxe(totals, application, variant, how)[0]

@@ -53,8 +53,8 @@ def _rates(totals: Totals, how: Averaging, kind: str = "") -> tuple[Shares, Floa
 def atwv(totals: Totals, application: Application, how: Averaging = MEAN) -> Told:
     """Actual term-weighted value: TWV with the decisions of the system.
 
-    1 - mean_q Pmiss(q) - beta mean_q Pfa(q). Range [-beta, 1]; higher is better. Naive baseline:
-    reject everything, 0. Rodriguez-Fuentes & Penagarikano 2013, Eq. 6.
+    1 - mean_q Pmiss(q) - beta mean_q Pfa(q). Range [-beta, 1]; higher is better. Naive baseline: 0
+    (everything is rejected). Rodriguez-Fuentes & Penagarikano 2013, Eq. 6.
     """
     shares, correct, false = _rates(totals, how)
     return correct - shares.beta(application) * false, 0.0, {"vanished": shares.vanished}
@@ -64,7 +64,7 @@ def twv_bayes(totals: Totals, application: Application, how: Averaging = MEAN) -
     """Term-weighted value with a threshold from costs and prior: accept if score >= -logit(Ptar).
 
     1 - mean_q Pmiss(q) - beta mean_q Pfa(q); the scores are natural-log likelihood ratios. Range
-    [-beta, 1]; higher is better. Naive baseline: reject everything, 0. Rodriguez-Fuentes &
+    [-beta, 1]; higher is better. Naive baseline: 0 (everything is rejected). Rodriguez-Fuentes &
     Penagarikano 2013, Eq. 30-31.
     """
     shares, correct, false = _rates(totals, how, "_bayes")
@@ -74,7 +74,7 @@ def twv_bayes(totals: Totals, application: Application, how: Averaging = MEAN) -
 def p_miss(totals: Totals, _: Application, how: Averaging = MEAN) -> Told:
     """Mean over queries of the share of targets that the decisions of the system miss.
 
-    Range [0, 1]; lower is better. Naive baseline: reject everything, 1. Rodriguez-Fuentes &
+    Range [0, 1]; lower is better. Naive baseline: 1 (everything is rejected). Rodriguez-Fuentes &
     Penagarikano 2013, Eq. 1 and 4.
     """
     shares, correct = _rates(totals, how)[:2]
@@ -84,7 +84,7 @@ def p_miss(totals: Totals, _: Application, how: Averaging = MEAN) -> Told:
 def p_fa(totals: Totals, _: Application, how: Averaging = MEAN) -> Told:
     """Mean over queries of the share of nontargets that the system accepts.
 
-    Range [0, 1]; lower is better. Naive baseline: reject everything, 0. Rodriguez-Fuentes &
+    Range [0, 1]; lower is better. Naive baseline: 0 (everything is rejected). Rodriguez-Fuentes &
     Penagarikano 2013, Eq. 2, 3 and 5.
     """
     shares, false = _rates(totals, how)[::2]
@@ -95,7 +95,7 @@ def stwv(totals: Totals, _: Application, how: Averaging = MEAN) -> Told:
     """Supremum term-weighted value: mean over queries of the share of targets with a detection.
 
     1 - mean_q (targets of q without a detection / Nact(q)). A detection of any score counts, and
-    false alarms cost nothing. Range [0, 1]; higher is better. Naive baseline: an empty list, 0.
+    false alarms cost nothing. Range [0, 1]; higher is better. Naive baseline: 0 (an empty list).
     NIST, KWSEval.
     """
     shares = Shares.from_totals(totals, how)
@@ -109,8 +109,8 @@ def mtwv(totals: Totals, application: Application, how: Averaging = MEAN) -> Tol
     max_t TWV(t) over all submitted scores t, and over rejecting everything. The lowest of several
     best thresholds is used. With one threshold for all queries, ATWV is never higher. Each
     replicate uses its own best threshold, so the interval is somewhat too high. Range [0, 1];
-    higher is better. Naive baseline: reject everything, 0. Rodriguez-Fuentes & Penagarikano 2013,
-    section 2.3.
+    higher is better. Naive baseline: 0 (everything is rejected). Rodriguez-Fuentes & Penagarikano
+    2013, section 2.3.
     """
     shares = Shares.from_totals(totals, how)
     beta = shares.beta(application)
@@ -131,7 +131,8 @@ def otwv(totals: Totals, application: Application, how: Averaging = MEAN) -> Tol
     """Optimum term-weighted value: TWV with the best threshold for each query.
 
     mean_q max_t (1 - Pmiss(q, t) - beta Pfa(q, t)). The thresholds are chosen again in each
-    replicate. Range [0, 1]; higher is better. Naive baseline: reject everything, 0. NIST, KWSEval.
+    replicate. Range [0, 1]; higher is better. Naive baseline: 0 (everything is rejected). NIST,
+    KWSEval.
     """
     if how.pooled:
         value, reference, told = mtwv(totals, application, how)
@@ -154,7 +155,7 @@ def mean_average_precision(totals: Totals, _: Application, how: Averaging = MEAN
 
     The average precision of query q is the sum, over the targets that are found, of the precision
     at their score, divided by Nact(q). Detections of equal score count together. Range [0, 1];
-    higher is better. Naive baseline: an empty list, 0. NIST, KWSEval (which sorts scores as text;
+    higher is better. Naive baseline: 0 (an empty list). NIST, KWSEval (which sorts scores as text;
     here they are numbers).
     """
     shares = Shares.from_totals(totals, how)
@@ -170,28 +171,31 @@ def mean_average_precision(totals: Totals, _: Application, how: Averaging = MEAN
 
 
 def n_targets(totals: Totals, _: Application, how: Averaging = MEAN) -> Result:
-    """Number of targets, over all queries. Rodriguez-Fuentes & Penagarikano 2013, section 2.2."""
+    """Number of targets, over all queries. No naive baseline. Rodriguez-Fuentes & Penagarikano
+    2013, section 2.2.
+    """
     return _number(totals, "term_targets", "targets", how), NONE
 
 
 def n_correct(totals: Totals, _: Application, how: Averaging = MEAN) -> Result:
-    """Number of targets that are found and accepted. Higher is better. Naive baseline: reject
-    everything, 0. Rodriguez-Fuentes & Penagarikano 2013, section 2.1.
+    """Number of targets that are found and accepted. Higher is better. Naive baseline: 0
+    (everything is rejected). Rodriguez-Fuentes & Penagarikano 2013, section 2.1.
     """
     return _number(totals, "term_targets", "correct", how), 0.0
 
 
 def n_missed(totals: Totals, application: Application, how: Averaging = MEAN) -> Result:
     """Number of targets that are not found, or found and rejected. Lower is better. Naive baseline:
-    reject everything, the number of targets. Rodriguez-Fuentes & Penagarikano 2013, section 2.1.
+    the number of targets (everything is rejected). Rodriguez-Fuentes & Penagarikano 2013, section
+    2.1.
     """
     targets = n_targets(totals, application, how)[0]
     return targets - n_correct(totals, application, how)[0], targets
 
 
 def n_false_alarms(totals: Totals, _: Application, how: Averaging = MEAN) -> Result:
-    """Number of accepted detections that match no target. Lower is better. Naive baseline: reject
-    everything, 0. Rodriguez-Fuentes & Penagarikano 2013, section 2.1.
+    """Number of accepted detections that match no target. Lower is better. Naive baseline: 0
+    (everything is rejected). Rodriguez-Fuentes & Penagarikano 2013, section 2.1.
     """
     return _number(totals, "term_nontargets", "false_alarms", how), 0.0
 

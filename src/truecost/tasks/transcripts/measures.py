@@ -31,7 +31,7 @@ def _rate(totals: Totals, part: str, errors: str, whole: str) -> Floats:
 def wer(totals: Totals, _: Application) -> Result:
     """Word error rate: (substitutions + deletions + insertions) / words of the reference.
 
-    Range [0, inf); lower is better. Naive baseline: an empty output, 1.0. Undefined if the
+    Range [0, inf); lower is better. Naive baseline: 1.0 (an empty output). Undefined if the
     reference has no words. The divisor is not the number of words of the output, because a system
     would then gain from inserted words. Ferrer et al. 2024, section 3.2.
     """
@@ -41,8 +41,8 @@ def wer(totals: Totals, _: Application) -> Result:
 def per(totals: Totals, _: Application) -> Result:
     """Phone error rate: (substitutions + deletions + insertions) / phones of the reference.
 
-    Each word of the texts is a phone. Range [0, inf); lower is better. Naive baseline: an empty
-    output, 1.0. Undefined if the reference has no phones. Ferrer et al. 2024, section 3.2.
+    Each word of the texts is a phone. Range [0, inf); lower is better. Naive baseline: 1.0 (an
+    empty output). Undefined if the reference has no phones. Ferrer et al. 2024, section 3.2.
     """
     return wer(totals, _)
 
@@ -51,7 +51,7 @@ def cer(totals: Totals, _: Application) -> Result:
     """Character error rate: (substitutions + deletions + insertions) / characters of the reference.
 
     Characters are Unicode code points and include the spaces between words. Range [0, inf); lower
-    is better. Naive baseline: an empty output, 1.0. Undefined if the reference has no characters.
+    is better. Naive baseline: 1.0 (an empty output). Undefined if the reference has no characters.
     Ferrer et al. 2024, section 3.2.
     """
     return _rate(totals, CHARACTERS, ERRORS, "reference"), 1.0
@@ -60,7 +60,7 @@ def cer(totals: Totals, _: Application) -> Result:
 def mer(totals: Totals, _: Application) -> Result:
     """Match error rate: errors / (errors + hits), the share of aligned positions that are wrong.
 
-    Range [0, 1]; lower is better. Naive baseline: an empty output, 1.0. Undefined if the reference
+    Range [0, 1]; lower is better. Naive baseline: 1.0 (an empty output). Undefined if the reference
     has no words. The value can depend on which of several alignments with the fewest errors is
     used. Morris, Maier and Green, "From WER and RIL to MER and WIL", Interspeech 2004.
     """
@@ -73,7 +73,7 @@ def cpwer(totals: Totals, _: Application) -> Result:
     The texts of each speaker are joined in order of time. The speakers of the output are then
     assigned to those of the reference so that the word errors of the recording are fewest. All
     words of a speaker without a partner are deletions or insertions. Range [0, inf); lower is
-    better. Naive baseline: an empty output, 1.0. Undefined if the reference has no words. Watanabe
+    better. Naive baseline: 1.0 (an empty output). Undefined if the reference has no words. Watanabe
     et al. 2020.
     """
     return _rate(totals, SESSIONS, ERRORS, "reference"), 1.0
@@ -83,7 +83,7 @@ def bounded_wer(totals: Totals, _: Application) -> Result:
     """Bounded word error rate: errors / largest possible number of errors.
 
     The largest possible number of errors of an utterance is the number of words of the longer text,
-    reference or output. Range [0, 1]; lower is better. Naive baseline: an empty output, 1.0.
+    reference or output. Range [0, 1]; lower is better. Naive baseline: 1.0 (an empty output).
     Undefined if the reference has no words.
     """
     return _rate(totals, WORDS, ERRORS, "longest"), 1.0
@@ -92,8 +92,8 @@ def bounded_wer(totals: Totals, _: Application) -> Result:
 def unit_accuracy(totals: Totals, _: Application) -> Result:
     """Share of the words of the reference that the output contains: hits / words of the reference.
 
-    Inserted words have no effect. Range [0, 1]; higher is better. Naive baseline: an empty output,
-    0. Undefined if the reference has no words. Ferrer et al. 2024, section 3.2.
+    Inserted words have no effect. Range [0, 1]; higher is better. Naive baseline: 0 (an empty
+    output). Undefined if the reference has no words. Ferrer et al. 2024, section 3.2.
     """
     return _rate(totals, WORDS, "hits", "reference"), 0.0
 

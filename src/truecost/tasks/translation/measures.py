@@ -32,7 +32,7 @@ def bleu(
     p_n, where total is the number of n-grams of the output. `floor=F`: F / total (default F = 0.1).
     `add-k=K`: K is added to the matches and totals of n = 2 to 4 (default K = 1). `none`: no
     smoothing, so BLEU is 0. BLEU is always 0 if no word matches, or the output has no n-gram of
-    some n up to 4. Range [0, 100]; higher is better. Naive baseline: an empty output, 0. Undefined
+    some n up to 4. Range [0, 100]; higher is better. Naive baseline: 0 (an empty output). Undefined
     if the references have no words. Papineni et al. 2002; Prokopalo et al. 2020, appendix A.
     """
     matches, ngrams = (_by_order(totals, "ngrams", name, ORDER) for name in ("matches", "totals"))
@@ -95,8 +95,8 @@ def chrf(totals: Totals, _: Application) -> Result:
 
     P and R are the means, over n from 1 to 6, of matches / n-grams of the output and matches /
     n-grams of the reference; spaces are removed. An n without n-grams on one of the sides is
-    excluded. The value is 0 without matches. Range [0, 100]; higher is better. Naive baseline: an
-    empty output, 0. Undefined if the references have no characters. Popović 2015, 2016.
+    excluded. The value is 0 without matches. Range [0, 100]; higher is better. Naive baseline: 0
+    (an empty output). Undefined if the references have no characters. Popović 2015, 2016.
     """
     return _character_f(totals, "chrf", CHARACTER_ORDER)
 
@@ -105,8 +105,8 @@ def chrf_words(totals: Totals, _: Application) -> Result:
     """chrF++: chrF2 whose precision P and recall R also include n-grams of one and two words.
 
     Words are separated by spaces. A punctuation mark at the end of a word, or otherwise at its
-    start, is a separate word. Range [0, 100]; higher is better. Naive baseline: an empty output, 0.
-    Undefined if the references have no characters. Popović 2017.
+    start, is a separate word. Range [0, 100]; higher is better. Naive baseline: 0 (an empty
+    output). Undefined if the references have no characters. Popović 2017.
     """
     return _character_f(totals, "chrf_words", CHARACTER_ORDER + WORD_ORDER)
 
@@ -125,9 +125,9 @@ def ter(totals: Totals, _: Application) -> Result:
     reference.
 
     With several references: the fewest edits to any reference / mean number of words of the
-    references. Range [0, inf); lower is better. Naive baseline: an empty output, which lacks all
-    words of the shortest reference; 1 with one reference. Undefined if the references have no
-    words. Snover et al. 2006.
+    references. Range [0, inf); lower is better. Naive baseline: words of the shortest reference /
+    mean number of words (an empty output); 1 with one reference. Undefined if the references have
+    no words. Snover et al. 2006.
     """
     edits, shortest = (ratio(totals, "edits", n, "reference") for n in ("edits", "shortest"))
     return edits, shortest

@@ -39,7 +39,7 @@ def f1(totals: Totals, application: Application) -> Result:
     """F1 score: 2 precision recall / (precision + recall) = 2 J[1, 1] / (P + sum_k J[k, 1]).
 
     Index 1 is the target class and the decision to accept. Range [0, 1]; higher is better. Naive
-    baseline: always accept, 2 P / (1 + P). Undefined if there are no targets and no trial is
+    baseline: 2 P / (1 + P) (always accept). Undefined if there are no targets and no trial is
     accepted. Ferrer et al. 2024, section 3.1.
     """
     application.require_detection()
@@ -53,9 +53,9 @@ def f1(totals: Totals, application: Application) -> Result:
 def macro_f1(totals: Totals, application: Application) -> Result:
     """Mean over classes of the F1 score of the class: 2 J[k, k] / (P_k + sum_j J[j, k]).
 
-    Range [0, 1]; higher is better. Naive baseline: always the class of highest prior, 2 m / (1 + m)
-    / K with m = max_k P_k. Classes without trials and without decisions are excluded. Ferrer et al.
-    2024, section 3.1.
+    Range [0, 1]; higher is better. Naive baseline: 2 m / (1 + m) / K with m = max_k P_k (always the
+    class of highest prior). Classes without trials and without decisions are excluded. Ferrer et
+    al. 2024, section 3.1.
     """
     shares, priors = joint(totals, application)
     right = np.diagonal(shares, axis1=-2, axis2=-1)
@@ -70,9 +70,9 @@ def mcc(totals: Totals, application: Application) -> Result:
     """Matthews correlation of classes and decisions, for any number of classes (Gorodkin 2004).
 
     (sum_k J[k, k] - p q) / sqrt((1 - p p) (1 - q q)), with the vectors p (priors) and q (shares of
-    the decisions); p q is their scalar product. Range [-1, 1]; higher is better. Naive baseline:
-    random decisions, 0. Undefined if all trials have one class or all decisions are equal. Ferrer
-    et al. 2024, section 3.1.
+    the decisions); p q is their scalar product. Range [-1, 1]; higher is better. Naive baseline: 0
+    (random decisions). Undefined if all trials have one class or all decisions are equal. Ferrer et
+    al. 2024, section 3.1.
     """
     shares, priors = joint(totals, application)
     decided = shares.sum(axis=-2)
@@ -85,8 +85,9 @@ def kappa(totals: Totals, application: Application) -> Result:
     """Cohen's kappa: (sum_k J[k, k] - p q) / (1 - p q).
 
     p and q are the vectors of the priors and of the shares of the decisions; their scalar product p
-    q is the agreement by chance. Range [-1, 1]; higher is better. Naive baseline: random decisions,
-    0. Undefined if all trials have one class and all decisions are this class. Cohen (1960).
+    q is the agreement by chance. Range [-1, 1]; higher is better. Naive baseline: 0 (random
+    decisions). Undefined if all trials have one class and all decisions are this class. Cohen
+    (1960).
     """
     shares, priors = joint(totals, application)
     both = (priors * shares.sum(axis=-2)[:, : priors.shape[1]]).sum(axis=-1)
@@ -100,8 +101,8 @@ def _right(shares: Floats) -> Floats:
 def balanced_accuracy(totals: Totals, application: Application) -> Result:
     """Mean over classes of the share of correct decisions: mean_k R[k, k] = 1 - balanced error.
 
-    Range [0, 1]; higher is better. Naive baseline: any constant decision, 1/K. Undefined if a class
-    has no trials. Ferrer et al. 2024, section 3.1.
+    Range [0, 1]; higher is better. Naive baseline: 1/K (any constant decision). Undefined if a
+    class has no trials. Ferrer et al. 2024, section 3.1.
     """
     value, reference = balanced_error(totals, application)
     return 1 - np.asarray(value), 1 - np.asarray(reference)
@@ -135,7 +136,7 @@ def ece(totals: Totals, application: Application) -> Result:
     trials of class k in bin b, and N_k the number of trials of class k. The bins have equal width.
     Confidence is the largest posterior (for detection: the posterior of the target) at the priors
     of the application; correct is 1 if the class of this posterior is the true one. Range [0, 1];
-    lower is better. Naive baseline: the priors as probabilities, 0. Guo et al. (2017); Ferrer et
+    lower is better. Naive baseline: 0 (the priors as probabilities). Guo et al. (2017); Ferrer et
     al. 2024, section 3.6.
     """
     sizes = totals.sums("bins", "n").sum(axis=-1)

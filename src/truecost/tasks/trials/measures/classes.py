@@ -39,8 +39,8 @@ def accepted_cost(totals: Totals, _: Application) -> Result:
     """Expected cost when any accepted label is right: mean over trials of min_{k in A} c[k, d].
 
     A is the set of accepted labels of the trial, and d is its decision. Range [0, max c] in the
-    unit of the costs; lower is better. Naive baseline: the best constant decision under the same
-    rule, min_d (mean of min_{k in A} c[k, d]), chosen again in each replicate. Equal to
+    unit of the costs; lower is better. Naive baseline: min_d (mean of min_{k in A} c[k, d]), the
+    best constant decision under the same rule, chosen again in each replicate. Equal to
     `expected_cost` with the priors of the data if each trial has one label. Ferrer et al. 2024,
     sections 3.1 and 3.7.
     """
@@ -50,8 +50,8 @@ def accepted_cost(totals: Totals, _: Application) -> Result:
 def accepted_nec(totals: Totals, _: Application) -> Result:
     """Expected cost when any accepted label is right, divided by its naive baseline.
 
-    Range [0, inf); lower is better. Naive baseline: the best constant decision under the same rule,
-    1.0. Undefined if that decision costs nothing, because all trials accept one label. Equal to
+    Range [0, inf); lower is better. Naive baseline: 1.0 (the best constant decision under the same
+    rule). Undefined if that decision costs nothing, because all trials accept one label. Equal to
     `nec` with the priors of the data if each trial has one label. Ferrer et al. 2024, sections 3.5
     and 3.7.
     """
@@ -127,7 +127,7 @@ def class_precision(totals: Totals, application: Application, name: str) -> Resu
     """Precision of one class: share of trials of the class among the decisions for it.
 
     P_k R[k, k] / sum_j P_j R[j, k]; the parameter is the name of the class k. Range [0, 1]; higher
-    is better. Naive baseline: always this class, P_k. Undefined if no trial has this decision.
+    is better. Naive baseline: P_k (always this class). Undefined if no trial has this decision.
     Petegrosso et al. 2022, A.1.1 (Eq. 10), with a class in place of the target.
     """
     k = place_of(totals, name)

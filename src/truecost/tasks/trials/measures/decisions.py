@@ -200,9 +200,9 @@ def _costs(totals: Totals, application: Application) -> tuple[Floats, Floats]:
 def expected_cost(totals: Totals, application: Application) -> Result:
     """Expected cost of a decision: sum_k P_k sum_d c[k, d] R[k, d].
 
-    Range [0, max c] in the unit of the costs; lower is better. Naive baseline: the best constant
-    decision, min_d sum_k P_k c[k, d]. Undefined if a class with a prior above 0 has no trials.
-    Ferrer et al. 2024, section 3.1.
+    Range [0, max c] in the unit of the costs; lower is better. Naive baseline: min_d sum_k P_k c[k,
+    d] (the best constant decision). Undefined if a class with a prior above 0 has no trials. Ferrer
+    et al. 2024, section 3.1.
     """
     return _costs(totals, application)
 
@@ -211,7 +211,7 @@ def nec(totals: Totals, application: Application) -> Result:
     """Expected cost divided by the cost of the best constant decision.
 
     sum_k P_k sum_d c[k, d] R[k, d] / min_d sum_k P_k c[k, d]. Range [0, inf); lower is better.
-    Naive baseline: the best constant decision, 1.0. The divisor is computed again in each
+    Naive baseline: 1.0 (the best constant decision). The divisor is computed again in each
     replicate; undefined if it is 0. Ferrer et al. 2024, section 3.5.
     """
     cost, naive = _costs(totals, application)
@@ -222,7 +222,7 @@ def act_dcf(totals: Totals, application: Application) -> Result:
     """Normalised detection cost of the decisions: those of the file, or of the Bayes threshold.
 
     (Cm P Pmiss + Cf (1-P) Pfa) / min(Cm P, Cf (1-P)). Range [0, inf); lower is better. Naive
-    baseline: always reject or always accept, 1.0. Equal to 1 - TWV if always rejecting is the
+    baseline: 1.0 (always reject or always accept). Equal to 1 - TWV if always rejecting is the
     cheaper one. Rodriguez-Fuentes & Penagarikano 2013, Eq. 8-11.
     """
     application.require_detection()
@@ -233,7 +233,7 @@ def detection_cost(totals: Totals, application: Application) -> Result:
     """Detection cost of the decisions, not normalised: Cm P Pmiss + Cf (1-P) Pfa.
 
     The decisions are those of `act_dcf`. Range [0, Cm P + Cf (1-P)] in the unit of the costs; lower
-    is better. Naive baseline: always reject or always accept, min(Cm P, Cf (1-P)).
+    is better. Naive baseline: min(Cm P, Cf (1-P)) (always reject or always accept).
     Rodriguez-Fuentes & Penagarikano 2013, Eq. 8 and 9.
     """
     application.require_detection()
@@ -243,9 +243,9 @@ def detection_cost(totals: Totals, application: Application) -> Result:
 def nte(totals: Totals, application: Application) -> Result:
     """Total error rate divided by that of the best constant decision.
 
-    sum_k P_k (1 - R[k, k]) / (1 - max_k P_k). Range [0, inf); lower is better. Naive baseline:
-    always the class of highest prior, 1.0. Abstaining counts as an error. Example: an accuracy of
-    90 % with a majority class of 95 % gives 2.0. Ferrer et al. 2024, section 3.5.
+    sum_k P_k (1 - R[k, k]) / (1 - max_k P_k). Range [0, inf); lower is better. Naive baseline: 1.0
+    (always the class of highest prior). Abstaining counts as an error. Example: an accuracy of 90 %
+    with a majority class of 95 % gives 2.0. Ferrer et al. 2024, section 3.5.
     """
     error, naive = total_error(totals, application)
     return share(error, naive), 1.0
@@ -254,8 +254,8 @@ def nte(totals: Totals, application: Application) -> Result:
 def total_error(totals: Totals, application: Application) -> Result:
     """Share of wrong decisions, with classes weighted by their priors: sum_k P_k (1 - R[k, k]).
 
-    Range [0, 1]; lower is better. Naive baseline: always the class of highest prior, 1 - max_k P_k.
-    Abstaining counts as an error. Ferrer et al. 2024, section 3.1.
+    Range [0, 1]; lower is better. Naive baseline: 1 - max_k P_k (always the class of highest
+    prior). Abstaining counts as an error. Ferrer et al. 2024, section 3.1.
     """
     counts, rates = class_rates(totals)
     priors = application.class_priors(counts)
@@ -266,7 +266,7 @@ def total_error(totals: Totals, application: Application) -> Result:
 def accuracy(totals: Totals, application: Application) -> Result:
     """Share of correct decisions, with classes weighted by their priors: sum_k P_k R[k, k].
 
-    Range [0, 1]; higher is better. Naive baseline: always the class of highest prior, max_k P_k.
+    Range [0, 1]; higher is better. Naive baseline: max_k P_k (always the class of highest prior).
     Abstaining counts as an error. Ferrer et al. 2024, section 3.5.
     """
     error, naive = total_error(totals, application)
@@ -276,8 +276,9 @@ def accuracy(totals: Totals, application: Application) -> Result:
 def balanced_error(totals: Totals, _: Application) -> Result:
     """Mean over classes of the share of wrong decisions: 1 - mean_k R[k, k].
 
-    Also called 1 - unweighted average recall. Range [0, 1]; lower is better. Naive baseline: any
-    constant decision, 1 - 1/K. Undefined if a class has no trials. Ferrer et al. 2024, section 3.1.
+    Also called 1 - unweighted average recall. Range [0, 1]; lower is better. Naive baseline: 1 -
+    1/K (any constant decision). Undefined if a class has no trials. Ferrer et al. 2024, section
+    3.1.
     """
     rates = class_rates(totals)[1]
     right = np.diagonal(rates, axis1=-2, axis2=-1)
@@ -315,8 +316,8 @@ def recall(totals: Totals, _: Application) -> Result:
 def precision(totals: Totals, application: Application) -> Result:
     """Share of targets among accepted trials, at the prior of the application.
 
-    P (1-Pmiss) / (P (1-Pmiss) + (1-P) Pfa). Range [0, 1]; higher is better. Naive baseline: always
-    accept, P. Undefined if no trial is accepted. Petegrosso et al. 2022, A.1.1 (Eq. 10).
+    P (1-Pmiss) / (P (1-Pmiss) + (1-P) Pfa). Range [0, 1]; higher is better. Naive baseline: P
+    (always accept). Undefined if no trial is accepted. Petegrosso et al. 2022, A.1.1 (Eq. 10).
     """
     counts, rates = class_rates(totals)
     accepted = application.class_priors(counts) * rates[:, :, 1]
@@ -326,8 +327,8 @@ def precision(totals: Totals, application: Application) -> Result:
 def fdr(totals: Totals, application: Application) -> Result:
     """Share of nontargets among accepted trials, at the prior of the application: 1 - precision.
 
-    (1-P) Pfa / (P (1-Pmiss) + (1-P) Pfa). Range [0, 1]; lower is better. Naive baseline: always
-    accept, 1-P. Undefined if no trial is accepted. Petegrosso et al. 2022, A.1.2 (Eq. 13).
+    (1-P) Pfa / (P (1-Pmiss) + (1-P) Pfa). Range [0, 1]; lower is better. Naive baseline: 1-P
+    (always accept). Undefined if no trial is accepted. Petegrosso et al. 2022, A.1.2 (Eq. 13).
     """
     value, reference = precision(totals, application)
     return 1 - np.asarray(value), 1 - np.asarray(reference)

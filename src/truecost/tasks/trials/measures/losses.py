@@ -69,8 +69,8 @@ def ce(totals: Totals, application: Application) -> Result:
     """Cross entropy in nats: sum_k P_k (mean over trials of class k of -ln p_k).
 
     p_k is the probability that the system gives to class k. Range [0, inf]; lower is better. Naive
-    baseline: the priors as probabilities for every trial, whose value is the entropy of the priors.
-    Infinite if the true class of a trial has probability 0. Ferrer et al. 2024, section 3.3.
+    baseline: the entropy of the priors (the priors as probabilities). Infinite if the true class of
+    a trial has probability 0. Ferrer et al. 2024, section 3.3.
     """
     counts, means = _mean_losses(totals, "losses", "log")
     priors = application.class_priors(counts)
@@ -80,9 +80,9 @@ def ce(totals: Totals, application: Application) -> Result:
 def nce(totals: Totals, application: Application) -> Result:
     """Cross entropy divided by the entropy of the priors.
 
-    Range [0, inf]; lower is better. Naive baseline: the priors as probabilities for every trial,
-    1.0. The divisor is computed again in each replicate. Infinite if the true class of a trial has
-    probability 0. Ferrer et al. 2024, section 3.5.
+    Range [0, inf]; lower is better. Naive baseline: 1.0 (the priors as probabilities). The divisor
+    is computed again in each replicate. Infinite if the true class of a trial has probability 0.
+    Ferrer et al. 2024, section 3.5.
     """
     value, reference = ce(totals, application)
     return share(value, reference), 1.0
@@ -92,8 +92,8 @@ def brier(totals: Totals, application: Application) -> Result:
     """Brier score: sum_k P_k (mean over trials of class k of sum_j (p_j - [j = k])^2).
 
     p_j is the probability that the system gives to class j; [j = k] is 1 for the true class,
-    otherwise 0. Range [0, 2]; lower is better. Naive baseline: the priors as probabilities for
-    every trial, 1 - sum_k P_k^2. Ferrer et al. 2024, section 3.3.
+    otherwise 0. Range [0, 2]; lower is better. Naive baseline: 1 - sum_k P_k^2 (the priors as
+    probabilities). Ferrer et al. 2024, section 3.3.
     """
     counts, means = _mean_losses(totals, "losses", "brier")
     priors = application.class_priors(counts)
@@ -103,8 +103,8 @@ def brier(totals: Totals, application: Application) -> Result:
 def nbs(totals: Totals, application: Application) -> Result:
     """Brier score divided by that of the priors.
 
-    Range [0, inf); lower is better. Naive baseline: the priors as probabilities for every trial,
-    1.0. The divisor is computed again in each replicate. Ferrer et al. 2024, section 3.5.
+    Range [0, inf); lower is better. Naive baseline: 1.0 (the priors as probabilities). The divisor
+    is computed again in each replicate. Ferrer et al. 2024, section 3.5.
     """
     value, reference = brier(totals, application)
     return share(value, reference), 1.0
@@ -114,7 +114,7 @@ def cllr(totals: Totals, _: Application) -> Result:
     """Log-likelihood-ratio cost in bits.
 
     Average of two means: over targets of log2(1 + exp(-llr)), and over nontargets of log2(1 +
-    exp(llr)). Range [0, inf]; lower is better. Naive baseline: llr = 0 for every trial, 1.0.
+    exp(llr)). Range [0, inf]; lower is better. Naive baseline: 1.0 (llr = 0 for every trial).
     Independent of costs and priors. Infinite if the true class of a trial has probability 0.
     Undefined if a class has no trials. Brümmer and du Preez (2006); Rodriguez-Fuentes &
     Penagarikano 2013, Eq. 36-38 at Ptar = 1/2.
@@ -129,7 +129,7 @@ def cnxe(totals: Totals, application: Application) -> Result:
 
     (Ptar (mean over targets of Clog) + (1-Ptar) (mean over nontargets of Clog)) / prior entropy.
     Clog is log2(1 + exp(-llr - logit(Ptar))) for a target and log2(1 + exp(llr + logit(Ptar))) for
-    a nontarget. Range [0, inf]; lower is better. Naive baseline: llr = 0 for every trial, 1.0.
+    a nontarget. Range [0, inf]; lower is better. Naive baseline: 1.0 (llr = 0 for every trial).
     Infinite if the true class of a trial has probability 0. If the application states no prior,
     logit(Ptar) is computed from all data, and the other terms with Ptar from each replicate.
     Rodriguez-Fuentes & Penagarikano 2013, Eq. 36-43.
@@ -150,7 +150,7 @@ def _effective(application: Application, priors: Floats) -> Floats:
 def min_cllr(totals: Totals, _: Application) -> Result:
     """Cllr after the best monotone calibration of the scores (pool adjacent violators), in bits.
 
-    Range [0, 1]; lower is better. Naive baseline: llr = 0 for every trial, 1.0. The calibration is
+    Range [0, 1]; lower is better. Naive baseline: 1.0 (llr = 0 for every trial). The calibration is
     computed again in each replicate; equal scores get equal values. Undefined if a class has no
     trials. Brümmer and du Preez (2006).
     """
@@ -169,9 +169,9 @@ def cllr_loss(totals: Totals, application: Application) -> Result:
 def mae(totals: Totals, _: Application) -> Result:
     """Mean over trials of abs(prediction - true value).
 
-    Range [0, inf) in the unit of the predicted quantity; lower is better. Naive baseline: the
-    weighted median of the true values for every trial, computed again in each replicate. Ferrer et
-    al. 2024, section 3.4.
+    Range [0, inf) in the unit of the predicted quantity; lower is better. Naive baseline: the value
+    for predicting always the weighted median of the true values, computed again in each replicate.
+    Ferrer et al. 2024, section 3.4.
     """
     n = totals.sums("errors", "n")
     return share(totals.sums("errors", "absolute"), n), share(totals.sweep("truths").median()[1], n)
@@ -180,7 +180,7 @@ def mae(totals: Totals, _: Application) -> Result:
 def nmae(totals: Totals, application: Application) -> Result:
     """Mean absolute error divided by that of the best constant prediction (the median).
 
-    Range [0, inf); lower is better. Naive baseline: the median for every trial, 1.0. Undefined if
+    Range [0, inf); lower is better. Naive baseline: 1.0 (the median for every trial). Undefined if
     all true values are equal. Ferrer et al. 2024, sections 3.4 and 3.5.
     """
     value, reference = mae(totals, application)
@@ -191,8 +191,8 @@ def mse(totals: Totals, _: Application) -> Result:
     """Mean over trials of (prediction - true value)^2.
 
     Range [0, inf) in the squared unit of the predicted quantity; lower is better. Naive baseline:
-    the mean of the true values for every trial, whose value is their variance, computed again in
-    each replicate. Ferrer et al. 2024, section 3.4.
+    the variance of the true values (their mean for every trial), computed again in each replicate.
+    Ferrer et al. 2024, section 3.4.
     """
     n = totals.sums("errors", "n")
     mean = share(totals.sums("errors", "truth"), n)
@@ -206,8 +206,8 @@ def mse(totals: Totals, _: Application) -> Result:
 def nmse(totals: Totals, application: Application) -> Result:
     """Mean squared error divided by the variance of the true values.
 
-    Range [0, inf); lower is better. Naive baseline: the mean of the true values for every trial,
-    1.0. Undefined if all true values are equal. Ferrer et al. 2024, sections 3.4 and 3.5.
+    Range [0, inf); lower is better. Naive baseline: 1.0 (the mean of the true values for every
+    trial). Undefined if all true values are equal. Ferrer et al. 2024, sections 3.4 and 3.5.
     """
     value, reference = mse(totals, application)
     return share(value, reference), 1.0
@@ -216,8 +216,8 @@ def nmse(totals: Totals, application: Application) -> Result:
 def r2(totals: Totals, application: Application) -> Result:
     """Coefficient of determination: 1 - mean squared error / variance of the true values.
 
-    Range (-inf, 1]; higher is better. Naive baseline: the mean of the true values for every trial,
-    0. Undefined if all true values are equal. Ferrer et al. 2024, section 3.5 (normalisation).
+    Range (-inf, 1]; higher is better. Naive baseline: 0 (the mean of the true values for every
+    trial). Undefined if all true values are equal. Ferrer et al. 2024, section 3.5 (normalisation).
     """
     return 1 - np.asarray(nmse(totals, application)[0]), 0.0
 

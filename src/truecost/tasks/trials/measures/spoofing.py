@@ -101,8 +101,8 @@ def a_dcf(totals: Totals, _: Application, costs: Costs) -> Result:
     Cs Ps). Pt, Pn and Ps are the priors of targets, nontargets and spoofed trials; Cm, Cf and Cs
     are the costs of a rejected target, an accepted nontarget and an accepted spoofed trial; Pspoof
     is the share of spoofed trials that are accepted. Default, `shim-2024`: priors 0.9, 0.05, 0.05
-    and costs 1, 10, 20. Range [0, 1]; lower is better. Naive baseline: reject all or accept all, 1.
-    Undefined without targets, nontargets or spoofed trials. Shim et al. 2024, Eq. 3.
+    and costs 1, 10, 20. Range [0, 1]; lower is better. Naive baseline: 1 (all rejected or all
+    accepted). Undefined without targets, nontargets or spoofed trials. Shim et al. 2024, Eq. 3.
     """
     return _least(_costs_at(totals, costs)), 1.0
 
@@ -120,7 +120,7 @@ def t_dcf(totals: Totals, _: Application, costs: Costs) -> Result:
     with `_asv` are those of the speaker verification at its fixed threshold; Pt, Pn, Ps, Cm, Cf and
     Cs are the priors and costs of targets, nontargets and spoofed trials. Default, `asvspoof-2021`:
     priors 0.9405, 0.0095, 0.05 and costs 1, 10, 10. Range (0, 1]; lower is better. Naive baseline:
-    a countermeasure that rejects all or accepts all, 1. A perfect countermeasure has C0 / (C0 +
+    1 (a countermeasure that rejects all or accepts all). A perfect countermeasure has C0 / (C0 +
     min(C1, C2)). Undefined without targets, nontargets or spoofed trials. Kinnunen et al. 2020.
     """
     decisions = np.asarray(totals.sums(ASV, "n"), np.float64)

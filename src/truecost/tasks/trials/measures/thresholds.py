@@ -49,7 +49,7 @@ def min_dcf(totals: Totals, application: Application) -> Result:
     """Lowest normalised detection cost over all thresholds t.
 
     min_t (Cm P Pmiss(t) + Cf (1-P) Pfa(t)) / min(Cm P, Cf (1-P)). Range [0, 1]; lower is better.
-    Naive baseline: always reject or always accept, 1.0. Equal to 1 - MTWV if always rejecting is
+    Naive baseline: 1.0 (always reject or always accept). Equal to 1 - MTWV if always rejecting is
     the cheaper one. Rodriguez-Fuentes & Penagarikano 2013, section 2.3 and Eq. 8-11.
     """
     cost, naive = min_detection_cost(totals, application)
@@ -60,7 +60,7 @@ def min_detection_cost(totals: Totals, application: Application) -> Result:
     """Lowest detection cost over all thresholds t, not normalised.
 
     min_t (Cm P Pmiss(t) + Cf (1-P) Pfa(t)). Range [0, naive cost] in the unit of the costs; lower
-    is better. Naive baseline: always reject or always accept, min(Cm P, Cf (1-P)).
+    is better. Naive baseline: min(Cm P, Cf (1-P)) (always reject or always accept).
     Rodriguez-Fuentes & Penagarikano 2013, Eq. 8-9.
     """
     sweep: Sweep = totals.sweep("ranking")
@@ -76,7 +76,7 @@ def eer(totals: Totals, _: Application, kind: str) -> Result:
     mean of Pmiss and Pfa at the threshold at which they differ least; `nearest-pfa`,
     `nearest-pmiss`: one of the two rates at this threshold. `interpolated`: the point with equal
     rates on the straight line between the two thresholds around it. Range [0, 0.5] for `rocch`,
-    otherwise [0, 1]; lower is better. Naive baseline: random scores, 0.5. Ferrer et al. 2024,
+    otherwise [0, 1]; lower is better. Naive baseline: 0.5 (random scores). Ferrer et al. 2024,
     section 3.1 (limits of this measure).
     """
     return totals.sweep("ranking").eer(kind), 0.5
@@ -85,7 +85,7 @@ def eer(totals: Totals, _: Application, kind: str) -> Result:
 def auc(totals: Totals, _: Application) -> Result:
     """Probability that a target has a higher score than a nontarget; equal scores count half.
 
-    Range [0, 1]; higher is better. Naive baseline: random scores, 0.5. Ferrer et al. 2024, section
+    Range [0, 1]; higher is better. Naive baseline: 0.5 (random scores). Ferrer et al. 2024, section
     3.1 (limits of this measure).
     """
     return totals.sweep("ranking").auc(), 0.5
@@ -96,7 +96,7 @@ def miss_at_fa(totals: Totals, _: Application, rate: float) -> Result:
 
     min Pmiss(t) over t with Pfa(t) <= rate. In a subset, the value is the miss rate of the subset
     at the threshold chosen on all trials (with `--threshold-by subset`: on the subset). Range [0,
-    1]; lower is better. Naive baseline: random scores, 1 - rate. Ferrer et al. 2024, section 3.1
+    1]; lower is better. Naive baseline: 1 - rate (random scores). Ferrer et al. 2024, section 3.1
     (limits of this measure).
     """
     return _least_misses(totals, rate), 1 - rate
@@ -129,7 +129,7 @@ def fa_at_miss(totals: Totals, _: Application, rate: float) -> Result:
 
     min Pfa(t) over t with Pmiss(t) <= rate. In a subset, the value is the false-alarm rate of the
     subset at the threshold chosen on all trials (with `--threshold-by subset`: on the subset).
-    Range [0, 1]; lower is better. Naive baseline: random scores, 1 - rate. Ferrer et al. 2024,
+    Range [0, 1]; lower is better. Naive baseline: 1 - rate (random scores). Ferrer et al. 2024,
     section 3.1 (limits of this measure).
     """
     least, thresholds = (of[:, 0] for of in totals.sweep(_chosen_in(totals)).fa_at([rate]))
@@ -144,7 +144,7 @@ def miss_at_fa_per_hour(totals: Totals, _: Application, rate: float) -> Result:
     min Pmiss(t) over t with Pfa(t) N / H <= rate, for N nontargets in H hours of audio. The
     parameter is the rate. In a subset, the value is the miss rate of the subset at the threshold
     chosen on all trials (with `--threshold-by subset`: on the subset). Range [0, 1]; lower is
-    better. Naive baseline: random scores, max(0, 1 - rate H / N). Ferrer et al. 2024, section 3.1
+    better. Naive baseline: max(0, 1 - rate H / N) (random scores). Ferrer et al. 2024, section 3.1
     (limits of this measure).
     """
     limit = share_per_hour(totals, rate)
