@@ -148,7 +148,11 @@ def item(names: list[str]) -> nodes.Node:
     """One measure, of one task or several: name, title and direction, then text and advice."""
     found = [registry()[name] for name in names]
     measure = found[0]
-    better = "direction of its parameter" if measure.follows else f"{measure.direction} is better"
+    better = (
+        "better direction: that of the parameter"
+        if measure.follows
+        else f"{measure.direction} is better"
+    )
     said = f"  {measure.title} ({better})"
     head = nodes.literal(text=measure.label.rstrip(":")), nodes.Text(said)
     term = nodes.term("", "", *head, ids=[anchor_of(name) for name in names])
@@ -164,8 +168,9 @@ def item(names: list[str]) -> nodes.Node:
     if measure.detection:
         notes.append("Needs a target class.")
     if measure.parameter:
-        what = ", the measure that is the score" if measure.task and measure.open else ""
-        notes.append(f"Default of the parameter{what}: `{measure.parameter}`.")
+        if measure.task and measure.open:
+            notes.append("The parameter is the measure that scores the outputs.")
+        notes.append(f"Default of the parameter: `{measure.parameter}`.")
     if measure.advice:
         verb = re.match(r"(?!its\b)\w+s\b", measure.advice)  # a name stands before it elsewhere
         notes.append(f"Advice: {'it ' if verb else ''}{measure.advice}.")

@@ -121,8 +121,8 @@ MEASURES = (
     _of(
         *(jer, SPEAKERS, "Jaccard error rate", "Ryant et al. 2019"),
         error_rule(SPEAKERS, "errors", "speakers", 1.0),
-        advice="every speaker has the same weight, however little is said; speakers that are only "
-        "in the output cost nothing: read it together with der",
+        advice="all speakers have equal weight, even those who speak little; speakers that are "
+        "only in the output cost nothing: read it together with der",
         cites=("jer",),
     ),
     _of(

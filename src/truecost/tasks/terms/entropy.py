@@ -174,8 +174,8 @@ MEASURES = (
         *("lower", "paper 002, Eq. 44-45"),
         **_POOLED,
         parse=partial(one_of, FIT_VARIANTS),
-        advice="it calibrates on the evaluation data: the best that calibration could do, not the "
-        "quality in use",
+        advice="its calibration is fitted on the evaluation data: it shows the best possible "
+        "calibration, not the quality in use",
         rule="threshold-on-evaluation-data",
         minimum_of="cnxe",
         interval=rule("log", optimistic=True, bounds=SHARE),

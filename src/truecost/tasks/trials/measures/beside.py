@@ -246,7 +246,7 @@ MEASURES: tuple[Measure, ...] = (
         Rule(rates=_balanced),
         uses=(),
         shown_in="percent",
-        advice="weighs classes as equally frequent and errors as equally costly: state priors and "
+        advice="treats classes as equally frequent and errors as equally costly: state priors and "
         "costs, and compare by nec (Ferrer et al. 2024, 3.1)",
         rule="accuracy-without-reference",
     ),
@@ -262,8 +262,8 @@ MEASURES: tuple[Measure, ...] = (
         parse=_places,
         uses=("prior",),
         shown_in="percent",
-        advice="is valid only if k answers are shown: then state the costs of a wrong and of a "
-        "long list; else compare by nec (Ferrer et al. 2024, 3.1)",
+        advice="is valid only if users see k answers: then state the costs of a wrong and of a "
+        "long list; otherwise compare by nec (Ferrer et al. 2024, 3.1)",
         rule="accuracy-without-reference",
     ),
     measure(
@@ -274,10 +274,9 @@ MEASURES: tuple[Measure, ...] = (
         Rule("identity", excess=True, chance=_of_chance, bounds=_UNIT),
         beside=True,
         uses=("prior",),
-        advice="does not measure quality (the priors alone have 0), depends on the bins, and is "
-        "too large on few trials: compare by nce or cllr, and read the reliability diagram "
-        "(Ferrer et al. "
-        "2024, 3.6)",
+        advice="does not measure quality (the priors alone have an error of 0), depends on the "
+        "bins, and is too large on few trials: compare by nce or cllr, and read the reliability "
+        "diagram (Ferrer et al. 2024, 3.6)",
         rule="ece-is-no-quality",
     ),
 )

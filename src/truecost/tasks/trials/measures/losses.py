@@ -223,8 +223,8 @@ def r2(totals: Totals, application: Application) -> Result:
 
 
 _CHOSEN = (
-    "it fits the calibration on the evaluation data: the best that calibration could do, not the "
-    "quality in use"
+    "its calibration is fitted on the evaluation data: it shows the best possible calibration, not "
+    "the quality in use"
 )
 _loss = partial(measure, ("losses",), uses=("prior",))
 _cllr = partial(measure, source="Brümmer & du Preez 2006", detection=True, uses=(), cites=("pav",))
