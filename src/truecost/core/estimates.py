@@ -35,13 +35,13 @@ class Context:
     Attributes
     ----------
     dims : dict of str to str
-        Subject of the rows: system, subset.
+        Subject of the rows: `system`, `subset`.
     n_trials, item : int, str
         Number of scored trials, and the singular of their name, such as `trial`.
     counts : dict of str to float
         Counts by name, such as `targets`.
     signature : str
-        Choices made while reading and scoring, separated by bars.
+        Choices made while reading and scoring, separated by `|`.
     flags : tuple of str
         Warnings (see `Row`); `estimate` adds those of the resampling.
     thresholds : dict of str to float
@@ -80,7 +80,7 @@ def estimate(
     jobs: int | None = None,
     progress: Progress | None = None,
 ) -> list[Estimate]:
-    """Estimate each measure with its confidence interval.
+    """Estimates of measures from evidence, with their confidence intervals.
 
     The value and the naive baseline are computed with weight 1 for all units. Replicates in which a
     measure is undefined are counted and excluded from its interval. The methods of the interval:

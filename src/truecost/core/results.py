@@ -38,7 +38,9 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One row of `result.json`: a value with its interval. The file omits fields without content.
+    """Row of `result.json`: a value of a measure with its interval.
+
+    The file omits fields that have their default value.
 
     Attributes
     ----------
@@ -243,8 +245,9 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Estimate(Row, frozen=True, kw_only=True, eq=False):
-    """Estimate of a measure: a result row with its replicates. It has all attributes of `Row` and
-    these:
+    """Estimate of a measure: a result row with its replicates.
+
+    It also has the attributes of `Row`.
 
     Attributes
     ----------

@@ -162,7 +162,7 @@ ELSEWHERE = {  # names of measures in other tools
 
 
 def find(text: str, task: str = "") -> Measure:
-    """Measure with a given name.
+    """Measure with a given name, and optionally a given parameter.
 
     Parameters
     ----------
