@@ -38,9 +38,7 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Row of `result.json`: a value of a measure with its interval.
-
-    The file omits fields that have their default value.
+    """Row of `result.json`: a value with its interval. The file omits fields with default values.
 
     Attributes
     ----------
@@ -62,18 +60,17 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     level : float
         Level of the interval, between 0 and 1.
     method : {"auto", "percentile", "bca", "delta"}
-        Method of the interval (see `truecost.estimate`). `delta` is the delta method on the
-        logarithm of a ratio.
+        Method of the interval (see `truecost.estimate`); `delta`: delta method on the log of a
+        ratio.
     naive : float or None
         Value of the naive baseline (the best system that ignores the input). None if the measure
         has none.
     direction : {"lower", "higher"}
         Whether lower or higher values are better.
     factors : tuple of str
-        Names of the resampled factors; factors that the plan holds fixed are excluded.
+        Names of the resampled factors, without those that the plan holds fixed.
     n_units : int
-        Number of units. If several factors are crossed: units of the factor with the fewest. For a
-        method: units of the test set.
+        Number of units; of crossed factors, the smallest number; of a method, that of the test set.
     units_by_factor : dict of str to int
         Number of units of each factor, if several factors are crossed. For a method, the key
         `COLUMN of METHOD` has the number of its runs.
