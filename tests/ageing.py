@@ -3,7 +3,7 @@
 import numpy as np
 
 from truecost.core.results import Row
-from truecost.tasks.lifelong.described import (
+from truecost.tasks.lifelong.descriptions import (
     Cell,
     CurvePoint,
     Figure,

@@ -93,7 +93,7 @@ def test_the_template_of_the_page_knows_no_task():
         "study.abba.thresholds",
         "if story.result.task == 'terms': pass",
         "isinstance(record, Trials | int)",
-        "from truecost.tasks.streams.advised import SweepAdvice",
+        "from truecost.tasks.streams.advice import SweepAdvice",
     ],
 )
 def test_what_knows_a_task_is_found(code):

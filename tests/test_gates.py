@@ -16,7 +16,7 @@ from gated import ROWS, row, states
 from truecost.core.comparison import compare
 from truecost.core.flags import FLAGS
 from truecost.gates import Gate, assert_gate, check, exit_code, more_units, parse_gate
-from truecost.gates.needing import needed
+from truecost.gates.deciding import needed
 from truecost.study import run as run_study
 
 # -- the three states

@@ -17,7 +17,7 @@ from lives import (
     value_of,
     without,
 )
-from truecost.tasks.lifelong.descriptions import describe_lifelong
+from truecost.tasks.lifelong.describing import describe_lifelong
 from truecost.tasks.lifelong.records import (
     STATES,
 )

@@ -17,7 +17,7 @@ from truecost.learning.lifelong.course import check_course, course_of, files_of,
 from truecost.learning.lifelong.sources.shipped import turned
 from truecost.learning.live.studies import run_live
 from truecost.study import Study
-from truecost.tasks.lifelong.described import LifelongDescription
+from truecost.tasks.lifelong.descriptions import LifelongDescription
 from truecost.tasks.lifelong.options import LifelongTable
 
 ROOT = Path(__file__).parents[1]

@@ -11,7 +11,7 @@ from truecost.pictures.frame import Frame
 from truecost.pictures.svg import inline
 from truecost.tasks.lifelong import pictures
 from truecost.tasks.lifelong.curves import MOST, by_version, newest_cells
-from truecost.tasks.lifelong.described import CurvePoint, Figure, LearningCurve
+from truecost.tasks.lifelong.descriptions import CurvePoint, Figure, LearningCurve
 from truecost.tasks.lifelong.pictures import SHADES, _rounded, helped
 
 EVERY = (*ageing.STATES, "penalised")

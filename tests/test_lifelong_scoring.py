@@ -23,7 +23,7 @@ from lives import (
 )
 from truecost.errors import InputError, UsageError
 from truecost.running import compare_systems
-from truecost.tasks.lifelong.descriptions import describe_lifelong
+from truecost.tasks.lifelong.describing import describe_lifelong
 from truecost.tasks.lifelong.pairing import pair_lifelong
 from truecost.tasks.lifelong.records import EFFORT, STATES
 from truecost.tasks.lifelong.scoring import measures_of

@@ -13,7 +13,7 @@ from truecost.study import run as run_study
 from truecost.study.directory import read_result
 from truecost.study.directory import write as write_result
 from truecost.study.validation import validate
-from truecost.tasks.lifelong.described import LifelongDescription
+from truecost.tasks.lifelong.descriptions import LifelongDescription
 from truecost.tasks.lifelong.settings import policies_of
 from truecost.tasks.lifelong.work import columns_of
 

@@ -8,7 +8,7 @@ from msgspec import structs
 from lived import result_of, tree
 from truecost import cli
 from truecost.study import Study
-from truecost.tasks.streams.advised import SweepAdvice
+from truecost.tasks.streams.advice import SweepAdvice
 
 BUDGETS = (1, 2, 3, 4, 6, 8, 12, 16)
 

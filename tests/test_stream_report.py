@@ -20,7 +20,7 @@ from truecost.report.story import Story, page_of
 from truecost.study.directory import render_again
 from truecost.tasks.streams import page as online_page
 from truecost.tasks.streams import pictures
-from truecost.tasks.streams.advised import SweepAdvice
+from truecost.tasks.streams.advice import SweepAdvice
 from truecost.tasks.streams.describing import OnlineDescription
 from truecost.tasks.streams.sweep import advice_of
 

@@ -16,7 +16,7 @@ from truecost import cli
 from truecost.core.results import Estimate
 from truecost.errors import UsageError
 from truecost.learning.live.studies import run_live
-from truecost.tasks.streams.advised import SweepAdvice
+from truecost.tasks.streams.advice import SweepAdvice
 from truecost.tasks.streams.sweep import advice_of, judged_by
 
 

@@ -16,7 +16,7 @@ from truecost.learning.learners.process import read
 from truecost.learning.learners.program import Predicted
 from truecost.learning.source import Source, read_table
 from truecost.study.directory import read_result, render_again
-from truecost.tasks.streams.advised import SweepAdvice
+from truecost.tasks.streams.advice import SweepAdvice
 from truecost.tasks.streams.describing import OnlineDescription
 
 

@@ -7,7 +7,7 @@ needed. It decides by intervals of the method `auto`, unless it names another.
 
 - `gate`: `Gate`, the request, with the choice of its rows and intervals;
 - `checking`: `check`, and `assert_gate`, the helper for tests;
-- `needing`: the number of units that would decide a gate;
+- `deciding`: the number of units that would decide a gate;
 - `verdict`: gates from the command line and TOML; `Verdict`, the result of a gate, for result
   files, Markdown and JUnit XML; `workflow`: `annotate`, which shows verdicts in a GitHub workflow.
 """
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from truecost.gates.checking import assert_gate as assert_gate
     from truecost.gates.checking import check as check
     from truecost.gates.checking import exit_code as exit_code
+    from truecost.gates.deciding import more_units as more_units
     from truecost.gates.gate import Gate as Gate
-    from truecost.gates.needing import more_units as more_units
     from truecost.gates.verdict import Verdict as Verdict
     from truecost.gates.verdict import junit as junit
     from truecost.gates.verdict import markdown as markdown

@@ -10,6 +10,7 @@ from truecost.core.digits import figure, precision, told_apart
 from truecost.core.flags import telling, warning_of
 from truecost.core.results import Comparison, Row
 from truecost.errors import DOOR, UsageError, checked, plural
+from truecost.gates.deciding import Needed, needed
 from truecost.gates.gate import (
     LIMITS,
     Gate,
@@ -19,7 +20,6 @@ from truecost.gates.gate import (
     rows_of,
     without_width,
 )
-from truecost.gates.needing import Needed, needed
 from truecost.gates.verdict import State, Verdict
 from truecost.names import Method
 from truecost.tasks.measures import look_up, refuse_beside

@@ -8,7 +8,7 @@ from truecost.core.digits import counted, figures, shown_naive, shown_value
 from truecost.core.flags import assumed, hours_of
 from truecost.core.results import Row, verdict_of, verdict_word
 from truecost.gates import Verdict as Gated
-from truecost.gates.needing import more_units
+from truecost.gates.deciding import more_units
 from truecost.pictures.rows import WEAK, figures_of
 from truecost.report.section import Group, Line
 from truecost.report.story import Part, Story, goodness, mean_rows, part_of

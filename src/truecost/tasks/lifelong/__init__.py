@@ -110,8 +110,8 @@ FACE = Face(
 )
 
 if TYPE_CHECKING:
-    from truecost.tasks.lifelong.described import LifelongDescription as LifelongDescription
-    from truecost.tasks.lifelong.descriptions import describe_lifelong
+    from truecost.tasks.lifelong.describing import describe_lifelong
+    from truecost.tasks.lifelong.descriptions import LifelongDescription as LifelongDescription
     from truecost.tasks.lifelong.options import LifelongScoring as LifelongScoring
     from truecost.tasks.lifelong.penalising import penalise as penalise
     from truecost.tasks.lifelong.records import Lifelong as Lifelong

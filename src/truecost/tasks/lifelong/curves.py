@@ -13,7 +13,7 @@ from truecost.outputs.page import thinned
 from truecost.pictures.picture import Axis, Kind, Mark, Picture, span
 from truecost.pictures.rows import needed
 from truecost.report.words import listed
-from truecost.tasks.lifelong.described import (
+from truecost.tasks.lifelong.descriptions import (
     Cell,
     Figure,
     LifelongDescription,

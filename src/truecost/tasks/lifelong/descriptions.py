@@ -1,270 +1,157 @@
-"""The description of a life cycle, cell by cell, with intervals, as stored for pictures."""
+"""The description of a life cycle, as stored for pictures: every figure with its interval."""
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
 
-import numpy as np
-from msgspec.structs import asdict
+import msgspec
 
-from truecost.core.evidence import Evidence, Totals
-from truecost.core.intervals.smooth import finite
-from truecost.core.measure import Floats, Measure, share
-from truecost.core.replication import with_ends
-from truecost.core.scoring import Scoring
-from truecost.tasks.lifelong import records
-from truecost.tasks.lifelong.described import (
-    Cell,
-    CurvePoint,
-    Figure,
-    LearningCurve,
-    LifelongDescription,
-    PolicyCurve,
-    PolicyFigure,
-    StreamFigure,
-)
-from truecost.tasks.lifelong.measures import inner_of
-from truecost.tasks.lifelong.options import LifelongScoring
-from truecost.tasks.lifelong.records import Lifelong
-from truecost.tasks.lifelong.scoring import Rows, finished, measures_of, score_of
-from truecost.tasks.lifelong.settings import Policy
-from truecost.tasks.lifelong.supervision import ADAPTED, BASE, CORRECTED, IMPAIRED, STREAM, scores
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from truecost.study import Outcome, ResultFile
-
-FROZEN = "frozen"  # the strategy of the initial version, which every row has as its reference
-UNHELPED = (FROZEN, "unsupervised")  # strategies of baselines, in which nobody helped
+from truecost.core.digits import Scale, uncertain
 
 
-FEWER = 500  # replicates are enough for the intervals that pictures show
-DRAWN = ("policy_score", "penalised_score", "adapted_score", "penalty")
-PENALISED = "penalised"
-OF_ROW = ("measure", "value", "lower", "upper", "naive")  # what a figure of a policy has of its row
+class Figure(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A value with its interval; None where it is undefined."""
+
+    value: float | None = None
+    lower: float | None = None
+    upper: float | None = None
 
 
-def describe_lifelong(
-    lifelong: Lifelong, scoring: Scoring, dims: Mapping[str, str] | None = None
-) -> LifelongDescription:
-    """Compute the description of a system: all scores across time, under each policy, and its
-    learning curve.
+class Cell(Figure, frozen=True, kw_only=True, omit_defaults=True):
+    """The score of one version on the test set of one time, in one state.
 
-    Parameters
+    The state is base, adapted, impaired, corrected or penalised; `seen` times lie in the window
+    [l_1, l_i] of the version: later ones are the future.
+    """
+
+    version: str
+    time: str
+    state: str = "base"
+    seen: bool = True
+
+
+class PolicyFigure(Figure, frozen=True, kw_only=True, omit_defaults=True):
+    """A measure of one version under a policy; `naive` is the initial version in that window."""
+
+    version: str
+    measure: str
+    naive: float | None = None
+
+
+class PolicyCurve(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One user policy: its name, what the user wants (`says`), and the figures under it.
+
+    `weights` are P(t_j) of each version (rows) over the test times (columns); 0 outside its
+    window.
+    """
+
+    name: str
+    says: str
+    weights: list[list[float]]
+    figures: list[PolicyFigure] = msgspec.field(default_factory=list)
+
+
+class StreamFigure(Figure, frozen=True, kw_only=True, omit_defaults=True):
+    """S(M_i, l_i): the score on the lifelong set itself, by the version that came of the data.
+
+    In state `base` what the version before said of them, in `adapted` what the version itself
+    says.
+    """
+
+    version: str
+    state: str
+
+
+class CurvePoint(Figure, frozen=True, kw_only=True, omit_defaults=True):
+    """A point of the curve of scores against the cost of help."""
+
+    cost: float
+
+
+class LearningCurve(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Score against cost of interaction (Prokopalo et al. 2020, Fig. 2), in seconds, words,
+    actions, answers or cost.
+
+    The points are a step function, whose last value holds up to the largest cost, `maximum`;
+    `area` is that under the curve, divided by the range of costs.
+    """
+
+    cost: str
+    points: list[CurvePoint]
+    maximum: float
+    area: Figure
+
+
+class LifelongDescription(
+    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="system"
+):
+    """Description of one system across time for reports and pictures, as stored in results.
+
+    Attributes
     ----------
-    lifelong : Lifelong
-        Record of the system.
-    scoring : Scoring
-        Choices for scoring, as for `tc.score_system`. At most 500 bootstrap replicates are used.
-    dims : mapping of str to str, optional
-        Additional entries of `dims`, such as the collection.
-
-    Returns
-    -------
-    LifelongDescription
+    dims : dict of str to str
+        Key `system`: name of the system. Key `strategy`, for live runs: how the system was run (for
+        example assisted, unsupervised or frozen).
+    score : str
+        Name of the score of the outputs, such as wer, bleu or classification_cost.
+    title : str
+        Title of the score in reports.
+    direction : {"lower", "higher"}
+        Better direction of the score.
+    shown_in : {"", "percent"}
+        Unit in which reports show the score; empty for plain numbers.
+    versions : list of str
+        Names of the versions.
+    learnt : list of float or None
+        Time of the data to which each version adapted; None for the initial version.
+    times : list of str
+        Names of the test times.
+    at : list of float
+        Test times as numbers; dates are days since 1970-01-01.
+    cells : list of Cell
+        Score of each version at each test time, with intervals.
+    policies : list of PolicyCurve
+        Scores of each version under each user policy, with intervals.
+    stream : list of StreamFigure
+        Scores on the lifelong set, before and after adaptation.
+    curve : LearningCurve or None
+        Score against the cost of help.
     """
-    plan, every = scoring.plan, replace(scoring.chosen(LifelongScoring), every_version=True)
-    fewer = replace(plan, replicates=min(plan.replicates, FEWER))
-    how = replace(scoring, plan=fewer, choices=every, progress=None)
-    about = {**(dims or {}), "system": lifelong.name, **lifelong.about}
-    return _Described(lifelong, how, about).description()
+
+    dims: dict[str, str]
+    score: str
+    title: str
+    direction: str
+    shown_in: str = ""
+    versions: list[str]
+    learnt: list[float | None]
+    times: list[str]
+    at: list[float]
+    cells: list[Cell]
+    policies: list[PolicyCurve] = msgspec.field(default_factory=list)
+    stream: list[StreamFigure] = msgspec.field(default_factory=list)
+    curve: LearningCurve | None = None
+
+    @property
+    def name(self) -> str:
+        """Name of the system and, unless the name ends with it, its strategy."""
+        return name_in(self.dims)
+
+    @property
+    def scale(self) -> Scale:
+        """Unit of the scores in reports: `%`, or empty for plain numbers."""
+        return "%" if self.shown_in == "percent" else ""
+
+    def text_of(self, of: Figure) -> str:
+        """Value and interval as text, rounded to two digits of the half-width of the interval.
+
+        Parameters
+        ----------
+        of : Figure
+            Value with interval.
+        """
+        return " ".join(uncertain(of.value, of.lower, of.upper, self.scale)).strip()
 
 
-class _Described(Rows):
-    """The rows of every version, and what else a description is made of."""
-
-    @cached_property
-    def inner(self) -> Measure:
-        """The score, with its direction."""
-        return inner_of(score_of(self.lifelong, self.how))
-
-    @cached_property
-    def penalised(self) -> bool:
-        """Whether there are penalised scores to show."""
-        return self.lifelong.helped and not self.lifelong.no_penalty
-
-    def description(self) -> LifelongDescription:
-        """All of it."""
-        lifelong, inner = self.lifelong, self.inner
-        higher = inner.direction == "higher" if lifelong.higher is None else lifelong.higher
-        return LifelongDescription(
-            dims={**self.about},
-            score=inner.label,
-            title=inner.title,
-            direction="higher" if higher else "lower",
-            shown_in=inner.shown_in,
-            versions=[*lifelong.versions],
-            learnt=[finite(float(time)) for time in lifelong.learnt],
-            times=[*lifelong.test.times],
-            at=lifelong.test.at.tolist(),
-            cells=[*self._cells()],
-            policies=[self._policy(policy) for policy in self.how.policies],
-            stream=[*self._stream()],
-            curve=self._curve(),
-        )
-
-    def _drawn(self, evidence: Evidence, run: Callable[[Totals], Floats]) -> Floats:
-        """The value of a function at the point, and its interval: value, lower, upper."""
-        plan = self.laid.plan(self.scoring.plan, evidence)
-        return with_ends(evidence, plan, run, self.scoring.level, self.scoring.jobs)
-
-    def _all(self, evidence: Evidence, prefix: str = "") -> Floats:
-        """Every cell in every state, the penalised one last."""
-        application, inner = self.scoring.application, self.inner
-
-        def run(totals: Totals) -> Floats:
-            found = scores(totals, application, inner, prefix)[0]
-            cost = found[..., IMPAIRED] - found[..., CORRECTED]
-            return np.concatenate([found, (found[..., ADAPTED] + cost)[..., None]], axis=-1)
-
-        return self._drawn(evidence, run)
-
-    def _cells(self) -> Iterator[Cell]:
-        """Every version at every time, in the states that there are."""
-        lifelong = self.lifelong
-        seen = Policy().weights(lifelong.learnt, lifelong.test.at) > 0
-        found = self._all(self.laid.test(self.inner.parts))
-        states = [*records.STATES, PENALISED]
-        for v, version in enumerate(lifelong.versions):
-            for t, time in enumerate(lifelong.test.times):
-                for k in range(len(states)) if self.penalised else (BASE,):
-                    if not np.isnan(found[0, v, t, k]):
-                        known = {"seen": bool(seen[v, t]), **_figure(found[:, v, t, k])}
-                        yield Cell(version=version, time=time, state=states[k], **known)
-
-    def _policy(self, policy: Policy) -> PolicyCurve:
-        """The scores of every version under a policy."""
-        lifelong, how = self.lifelong, replace(self.how, policies=(policy,))
-        measures = measures_of(DRAWN if self.penalised else DRAWN[:1], lifelong, how)
-        found = replace(self, scoring=replace(self.scoring, choices=how)).by_version(measures)
-        return PolicyCurve(
-            name=policy.name,
-            says=policy.says,
-            weights=policy.weights(lifelong.learnt, lifelong.test.at, lifelong.test.times).tolist(),
-            figures=[
-                PolicyFigure(
-                    version=lifelong.versions[place],
-                    **{name: getattr(row, name) for name in OF_ROW},
-                )
-                for place, of in zip(self.versions, found, strict=True)
-                for row in of
-                if row.value is not None
-            ],
-        )
-
-    def _stream(self) -> Iterator[StreamFigure]:
-        """The scores on the lifelong set."""
-        lifelong = self.lifelong
-        if lifelong.stream is None:
-            return
-        begun = int(np.isinf(lifelong.learnt).sum())
-        found = self._all(self.laid.stream(self.inner.parts), STREAM)
-        for time in range(min(len(lifelong.stream.times), len(lifelong.versions) - begun)):
-            for state in (BASE, ADAPTED):
-                figures = found[:, time + begun, time, state]
-                if np.isfinite(figures[0]):
-                    version = lifelong.versions[time + begun]
-                    known = _figure(figures)
-                    yield StreamFigure(version=version, state=records.STATES[state], **known)
-
-    def _curve(self) -> LearningCurve | None:
-        """The score against the cost of help, where there was any."""
-        laid, inner, how = self.laid, self.inner, self.how
-        across = self.across(len(self.lifelong.versions) - 1, Policy())
-        if not across.maximum > np.nanmin(across.costs, initial=np.inf):
-            return None
-        grid = np.unique(across.costs[across.costs <= across.maximum])
-        measure = finished(measures_of(("area_under_curve",), self.lifelong, how)[0], across)
-
-        def run(totals: Totals) -> Floats:
-            found = scores(totals, self.scoring.application, inner, "curve_")[0]
-            steps = [_step_values(costs, found[:, s], grid) for s, costs in enumerate(across.costs)]
-            weights = totals.weights("seed") if "seed" in totals.block.rows else None
-            points = _over_seeds(np.stack(steps, axis=1), weights)
-            area = measure(totals, self.scoring.application).values
-            return np.concatenate([points, area[:, None]], axis=1)
-
-        found = self._drawn(laid.curve(inner.parts), run)
-        return LearningCurve(
-            cost=laid.cost,
-            points=[
-                CurvePoint(cost=float(cost), **_figure(found[:, k])) for k, cost in enumerate(grid)
-            ],
-            maximum=across.maximum,
-            area=Figure(**_figure(found[:, -1])),
-        )
-
-
-def _figure(figures: Floats) -> dict[str, Any]:
-    """A value and the ends of its interval as a result file can hold them."""
-    return dict(zip(("value", "lower", "upper"), map(finite, figures.tolist()), strict=True))
-
-
-def _step_values(costs: Floats, values: Floats, grid: Floats) -> Floats:
-    """A step function at every cost of the grid; NaN before its first."""
-    place = np.searchsorted(costs, grid, side="right") - 1
-    return np.where(place >= 0, values[:, np.maximum(place, 0)], np.nan)
-
-
-def _over_seeds(values: Floats, weights: Floats | None) -> Floats:
-    """Mean over the seeds, each with its weight."""
-    own = np.ones(values.shape[:2]) if weights is None else weights
-    known = np.where(np.isnan(values), 0.0, own[..., None])
-    return share((known * np.nan_to_num(values)).sum(axis=1), known.sum(axis=1))
-
-
-TEXTS = ("part", "system", "strategy", "score", "kind", "version", "time", "state", "policy")
-NUMBERS = ("learnt", "at", "value", "lower", "upper", "naive", "cost")
-
-
-def lifelong_frame(result: "ResultFile | Outcome") -> "pl.DataFrame | None":
-    """The content of `curves.parquet` holds of systems across time; None where none was followed.
-
-    Each row has `part` (collection and application, empty when there is one), `system`, `strategy`
-    where there is one, `score`, `value`, `lower`, `upper`, and
-
-    - `kind` `cell`: `version`, `learnt` (its time; empty for the initial one), `time`, `at` (the
-      time as a number), `state` (base, adapted, impaired, corrected, penalised), `seen` (whether
-      the time lies in the window of the version);
-    - `kind` `weight`: `policy`, `version`, `time`; the value is P(t_j);
-    - `kind` `policy`: `policy`, `version`, `state` (the measure), `naive` (the initial version
-      in the same window);
-    - `kind` `lifelong set`: `version` that came of the data, `state`;
-    - `kind` `learning curve`: `cost` and its `unit`; one of `area` has the largest cost.
-    """
-    import polars as pl
-
-    from truecost.outputs.page import whose
-
-    found = result.described_as(LifelongDescription)
-    if not found:
-        return None
-    cells = [{**whose(d.dims), "score": d.score, **of} for d in found for of in _stored(d)]
-    schema: dict[str, Any] = dict.fromkeys(TEXTS, pl.String())
-    schema |= {"unit": pl.String(), "seen": pl.Boolean()}
-    schema |= dict.fromkeys(NUMBERS, pl.Float64())
-    return pl.DataFrame(cells, schema=schema)
-
-
-def _stored(found: LifelongDescription) -> Iterator[dict[str, Any]]:
-    """Every figure of a system."""
-    learnt = dict(zip(found.versions, found.learnt, strict=True))
-    at = dict(zip(found.times, found.at, strict=True))
-    for c in found.cells:
-        when = {"learnt": learnt.get(c.version), "at": at.get(c.time)}
-        yield {"kind": "cell", **asdict(c), **when}
-    for policy in found.policies:
-        for version, weights in zip(found.versions, policy.weights, strict=False):
-            for time, weight in zip(found.times, weights, strict=True):
-                where = {"policy": policy.name, "version": version, "time": time}
-                yield {"kind": "weight", **where, "value": weight}
-    for policy in found.policies:
-        for of in policy.figures:
-            yield {"kind": "policy", "policy": policy.name, "state": of.measure, **asdict(of)}
-    yield from ({"kind": "lifelong set", **asdict(of)} for of in found.stream)
-    if (curve := found.curve) is not None:
-        unit = {"unit": curve.cost}
-        yield from ({"kind": "learning curve", **unit, **asdict(of)} for of in curve.points)
-        yield {"kind": "area", "cost": curve.maximum, **unit, **asdict(curve.area)}
+def name_in(dims: Mapping[str, str]) -> str:
+    """The system that dimensions name, and its strategy unless the name ends with it."""
+    system, strategy = dims.get("system", ""), dims.get("strategy", "")
+    return ", ".join(filter(None, (system, "" if system.endswith(strategy) else strategy)))

@@ -13,8 +13,8 @@ from truecost.report.story import Naive, Page, Part, Story, without_dims
 from truecost.report.words import isolated, resampled_of
 from truecost.tasks.lifelong import pictures, verdict
 from truecost.tasks.lifelong.curves import POLICIES, by_version
-from truecost.tasks.lifelong.described import LifelongDescription, name_in
-from truecost.tasks.lifelong.descriptions import FROZEN, UNHELPED, lifelong_frame
+from truecost.tasks.lifelong.describing import FROZEN, UNHELPED, lifelong_frame
+from truecost.tasks.lifelong.descriptions import LifelongDescription, name_in
 from truecost.tasks.lifelong.scoring import ACROSS
 from truecost.tasks.lifelong.verdict import HELP, MAINS, OFFLINE, newest_rows
 

@@ -26,7 +26,7 @@ from truecost.tasks.lifelong.curves import (
     policy_versions,
     some_of,
 )
-from truecost.tasks.lifelong.described import name_in
+from truecost.tasks.lifelong.descriptions import name_in
 
 __all__ = ["learning_curves", "lifelong_sequence", "policy_times", "policy_versions"]
 SHADES = 6

@@ -30,7 +30,7 @@ from truecost.task import Dims
 from truecost.tasks.lifelong.cells import refuse_without_direction
 from truecost.tasks.lifelong.kind_whole import SCORES
 from truecost.tasks.lifelong.kinds import Kind
-from truecost.tasks.lifelong.laid import Laid
+from truecost.tasks.lifelong.layout import Laid
 from truecost.tasks.lifelong.log_events import answers_within, lacking
 from truecost.tasks.lifelong.measures import inner_of, rule_of
 from truecost.tasks.lifelong.options import OF_POLICY, LifelongScoring

@@ -21,8 +21,8 @@ from truecost.report.words import (
     titles_of,
     value,
 )
-from truecost.tasks.lifelong.described import LifelongDescription, name_in
-from truecost.tasks.lifelong.descriptions import FROZEN, UNHELPED
+from truecost.tasks.lifelong.describing import FROZEN, UNHELPED
+from truecost.tasks.lifelong.descriptions import LifelongDescription, name_in
 
 T = TypeVar("T")
 K = TypeVar("K")

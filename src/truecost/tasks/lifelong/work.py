@@ -33,7 +33,7 @@ from truecost.study.tables import ApplicationTable, DataTable
 from truecost.study.validation import Check
 from truecost.task import Dims, Work
 from truecost.tasks.lifelong.counting import read_lifelong
-from truecost.tasks.lifelong.descriptions import UNHELPED, describe_lifelong
+from truecost.tasks.lifelong.describing import UNHELPED, describe_lifelong
 from truecost.tasks.lifelong.kinds import Kind, kind_of
 from truecost.tasks.lifelong.log_events import findings_of
 from truecost.tasks.lifelong.measures import inner_of
@@ -359,7 +359,7 @@ WORK = Work(
     planned=partial(
         units_planned, item="items of the test set", seed="runs with seeds of their own"
     ),
-    descriptions=("truecost.tasks.lifelong.described:LifelongDescription",),
+    descriptions=("truecost.tasks.lifelong.descriptions:LifelongDescription",),
     same=in_common,
     apart=True,
     checks=checks,

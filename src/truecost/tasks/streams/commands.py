@@ -12,7 +12,7 @@ from truecost.learning.options import LoopTable, SweepTable
 from truecost.options import picked
 from truecost.study.outcome import Outcome
 from truecost.tasks import find
-from truecost.tasks.streams.advised import SweepAdvice
+from truecost.tasks.streams.advice import SweepAdvice
 from truecost.tasks.streams.records import PHASES
 from truecost.verbs import options_of, study_of
 

@@ -25,7 +25,7 @@ from truecost.core.scoring import Scoring
 from truecost.core.tally import Tally
 from truecost.core.weights import Weights
 from truecost.names import PARTS
-from truecost.tasks.streams.advised import SweepAdvice
+from truecost.tasks.streams.advice import SweepAdvice
 from truecost.tasks.streams.counting import Counted
 from truecost.tasks.streams.pooling import (
     VALUES,

@@ -14,7 +14,7 @@ from truecost.core.measure import Floats
 from truecost.core.results import Estimate, Row
 from truecost.errors import UsageError, first_five
 from truecost.names import Objective
-from truecost.tasks.streams.advised import SweepAdvice, SweepDifference, SweepPoint
+from truecost.tasks.streams.advice import SweepAdvice, SweepDifference, SweepPoint
 
 if TYPE_CHECKING:
     from truecost.outputs.page import Described

@@ -21,7 +21,7 @@ from truecost.report.words import (
     titles_of,
     value,
 )
-from truecost.tasks.streams.advised import SweepAdvice, SweepPoint
+from truecost.tasks.streams.advice import SweepAdvice, SweepPoint
 from truecost.tasks.streams.describing import OnlineDescription
 from truecost.tasks.streams.sweep import (
     UNDERSTATED,

@@ -318,7 +318,7 @@ WORK = Work(
     ),
     descriptions=(
         "truecost.tasks.streams.describing:OnlineDescription",
-        "truecost.tasks.streams.advised:SweepAdvice",
+        "truecost.tasks.streams.advice:SweepAdvice",
     ),
     same=lambda one, other: "outputs" if one.items.equals(other.items) else "",
     apart=True,
