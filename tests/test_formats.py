@@ -14,7 +14,8 @@ from truecost import cli
 from truecost.errors import UsageError
 from truecost.formats import read
 from truecost.formats.trial_lists import LAYOUTS
-from truecost.study.columns import Options, join
+from truecost.study.columns import Options
+from truecost.study.joining import join
 
 LINES = {  # text, columns of the first row
     "kaldi-trials": ("e1 t1 target\ne2 t2 nontarget\n", ("e1 t1", "e1", "t1", "target")),
