@@ -166,7 +166,7 @@ def item(names: list[str]) -> nodes.Node:
     if cited and not any(source.split(" ")[0].strip(",;") in text for source in cited):
         notes.append(f"Source: {'; '.join(cited)}.")
     if measure.detection:
-        notes.append("Needs a target class.")
+        notes.append("It needs a target class.")
     if measure.parameter:
         if measure.task and measure.open:
             notes.append("The parameter is the measure that scores the outputs.")

@@ -207,10 +207,10 @@ def threshold(data: Any = None, /, **options: Any) -> "Outcome":
         - ``max_p_fa``, ``max_p_miss``: largest false-alarm rate or miss rate;
         - ``least_cost``: lowest expected cost.
 
-        ``by`` decides whether the error rate itself ("point") or the upper end of its interval
-        ("upper") must be within the limit. ``test`` is a path or frame of further data, on which
-        the threshold is evaluated. For ``task="abba"``, the options are those of `truecost abba
-        threshold`.
+        The argument ``by`` decides whether the error rate itself ("point") or the upper end of its
+        interval ("upper") must be within the limit. ``test`` is a path or frame of further data, on
+        which the threshold is evaluated. For ``task="abba"``, the options are those of `truecost
+        abba threshold`.
 
     Returns
     -------

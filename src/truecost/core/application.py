@@ -205,7 +205,7 @@ class Application:
 
     def class_priors(self, counts: npt.NDArray[Any]) -> Floats:
         """Priors of the classes in each replicate, float64 (replicates, classes). Default: the
-        shares in the data, NaN in a replicate without weight. The array may be read-only.
+        shares in the data, NaN in a replicate without weight. The returned array may be read-only.
 
         Parameters
         ----------

@@ -41,7 +41,7 @@ class Context:
     counts : dict of str to float
         Counts by name, such as `targets`.
     signature : str
-        Choices made while reading and scoring, separated by `|`.
+        Settings of reading and scoring, separated by `|`.
     flags : tuple of str
         Warnings (see `Row`); `estimate` adds those of the resampling.
     thresholds : dict of str to float
@@ -112,8 +112,8 @@ def estimate(
     method : {"auto", "percentile", "bca"}
         Method of the intervals. `bca` needs a single factor, without moving blocks.
     icc : float
-        Correlation between trials of a unit that `auto` assumes if the data cannot show it; from 0
-        to 1.
+        Correlation between trials of a unit that the method `auto` assumes if the data cannot show
+        it; from 0 to 1.
     context : Context, optional
         Names and counts of the task, which the rows contain.
     jobs : int, optional

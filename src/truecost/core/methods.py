@@ -72,7 +72,7 @@ def estimate_method(members: Sequence[Estimate], runs: Runs, plan: Plan) -> Meth
 
     - the value of both estimates is the mean over runs, sum_j x_j / J. The naive baseline is the
       mean over runs too;
-    - ``run`` has all x_j^(r) as its replicates;
+    - The replicates of ``run`` are all x_j^(r);
     - ``mean`` has the replicates sum_j v_j^(r) x_j^(r) / sum_j v_j^(r); a replicate is undefined if
       a run with a weight above 0 is undefined.
 
@@ -292,10 +292,10 @@ def compare_methods(
     system, baseline : MethodEstimate
         Methods to compare; the difference is ``system`` minus ``baseline``.
     estimator : {"mean", "run"}
-        ``mean`` compares the means of the methods over their runs. ``run`` compares a run of one
-        method with a run of the other: the replicates of all pairs of runs are pooled. If this
-        gives more than two million differences, a random part of the pairs is used, and each run is
-        in equally many pairs. ``n_replicates`` is the number of differences.
+        The value ``mean`` compares the means of the methods over their runs. The value ``run``
+        compares a run of one method with a run of the other: the replicates of all pairs of runs
+        are pooled. If this gives more than two million differences, a random part of the pairs is
+        used, and each run is in equally many pairs. ``n_replicates`` is the number of differences.
 
     Raises
     ------

@@ -115,7 +115,8 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         - `few_units`: fewer than 20 units (percentile and bca intervals), or fewer than a measure
           needs (auto); the interval is too narrow;
         - `few_effective_units`: a few units determine most of the value;
-        - `clustered_errors`: fewer than 20 effective units with several trials each;
+        - `clustered_errors`: fewer than 20 effective units (Kish 1965) with several trials each, so
+          that the correlation within units is uncertain;
         - `rare_losses`: the value is a mean of losses over at most 50 trials of a class, each its
           own unit, so rare large losses may be missing from the data;
         - `in_order`: units in order of time may be correlated more than the interval assumes;
@@ -123,8 +124,8 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         - `few_errors`: fewer than 10 errors of a kind that the measure counts;
         - `no_spread`: the interval has no width, although the value is not the naive baseline;
         - `combined`: few units (`counts["carrying"]`) determine the difference, so its interval
-          combines those of both systems. It contains 0; the paired percentile interval
-          (`counts["paired_lower"]`, `counts["paired_upper"]`) does not;
+          combines those of both systems. This interval contains 0, but the paired percentile
+          interval (`counts["paired_lower"]`, `counts["paired_upper"]`) does not;
         - `undefined_replicates`: the measure is undefined in some replicates;
         - `uncorrected`: the value uses machine labels alone (AB/BA); it is right only if these are
           calibrated in each cell;

@@ -41,21 +41,21 @@ class Runs:
     Parameters
     ----------
     method : str
-        Name of the method; enters the random key of the run weights.
+        Name of the method. The random weights of its runs depend on it.
     levels : mapping of str to sequence of str
-        For each column that tells runs apart (a seed, a training set) its level in each run. Two
-        columns are crossed: a run weighs the product of the weights of its two levels.
+        For each column that distinguishes runs (a seed, a training set): its level in each run. Two
+        columns are crossed: the weight of a run is the product of the weights of its two levels.
     hold : tuple of str
-        Columns that `mean` does not resample.
+        Columns whose levels are not resampled for the value `mean`, the average over runs.
     sets : str
-        The column of training sets, where methods were trained on the same ones: the other column
-        (a seed) is nested in it, and drawn with it; methods draw the sets together.
+        Column of the training sets, if several methods were trained on the same sets. The sets are
+        then drawn once for all methods, and the seeds of a set are drawn with it.
 
     Raises
     ------
     UsageError, InputError
-        When there is no column or no run, a held column is not among them, or two columns vary
-        together so that they are one factor; when two runs have the same levels.
+        If there is no column or no run, a column of `hold` is not in `levels`, two columns vary
+        together, or two runs have the same levels.
 
     Examples
     --------

@@ -32,7 +32,8 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
         Difference from the first system, with the paired interval of this pair alone; None for the
         first system.
     verdict : {"first", "better", "worse", "same", "inconclusive"}
-        Corrected comparison with the first system; "first" for the first system itself.
+        Result of the comparison with the first system, corrected for the number of comparisons;
+        "first" for the first system itself.
     alone : bool
         Whether the uncorrected interval of the difference excludes 0, but the corrected comparison
         is inconclusive.

@@ -155,7 +155,8 @@ class EventLog:
         - `decision`, `label`: type Categorical, or String if the column has more than 1,000
           different values (numbers). Concatenate the frames of several logs with
           `how="vertical_relaxed"`.
-        - `set`, `count`: never null for an `answer` event without a batch (default: bootstrap, 1).
+        - `set`, `count`: in an `answer` event without a batch, a missing `set` is read as bootstrap
+          and a missing `count` as 1.
     problems : tuple of str
         Warnings about the file, such as an incomplete last line or ignored columns.
     first_line : int

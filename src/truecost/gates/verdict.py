@@ -183,7 +183,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         ``pass``: the interval is within the limit; ``fail``: the whole interval is beyond the
         limit; ``undecided``: the limit is inside the interval, or the interval is not known.
     measure : str
-        Name of the measure with its variant.
+        Name of the measure, with its parameter if it has one, such as `eer:nearest`.
     dims : dict of str to str
         System, subset, application and collection of the row.
     value, lower, upper : float or None

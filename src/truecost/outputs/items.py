@@ -94,7 +94,7 @@ class Items(Rows):
     frame : polars.DataFrame
         Further columns of the items, for units and subsets; one row for each item.
     signatures : mapping of str to str
-        Settings of the counting that affect a group of counts, separated by bars.
+        Settings of the counting that affect a group of counts, separated by `|`.
     problems : tuple of str
         Warnings about the data.
     units : mapping of str to tuple of ndarray, shape (N,)
@@ -111,7 +111,8 @@ class Items(Rows):
         Columns of ``frame`` with whole texts. Conditions of subsets may use them; results do not
         store them.
     show : callable, optional
-        Function from the position of an item to its alignment, as labelled lines of text.
+        Function that takes the position of an item and returns its alignment as labelled lines of
+        text.
     sources : tuple of polars.DataFrame
         Content of the counted files: the references, followed by the output.
     described : tuple of Struct

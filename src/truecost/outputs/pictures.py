@@ -241,8 +241,8 @@ def sides_of(baseline: Units, system: Units) -> list[str]:
 
 
 def paired_units(found: Sequence[Units], *, title: str = "") -> Picture:
-    """Two systems on each unit (speaker, recording, document): the baseline on the x axis, the
-    other system on the y axis.
+    """Values of two systems for each unit (speaker, recording, document): the baseline on the x
+    axis, the other system on the y axis.
 
     A unit with equal values is on the diagonal. A larger dot represents more reference data. An
     arrow on the edge represents a unit that is far worse than others.

@@ -159,7 +159,7 @@ def rows_of(load: Load, system: str, level: float = 0.95) -> list[Estimate]:
     system : str
         Name of the system.
     level : float
-        Confidence level of the other rows in the same table.
+        Confidence level that the rows store, for a table in which other rows have intervals.
     """
     return [_row(load, name, system, level) for name in UNITS]
 

@@ -147,11 +147,11 @@ class Help:
     Parameters
     ----------
     questions : int
-        Number of questions that the system may ask.
+        Largest number of questions that the system asks.
     corrections : int
-        Number of corrections that the person volunteers.
+        Largest number of corrections that the person makes without a question.
     document : int, optional
-        Number of questions and corrections about one document. An item without an entry in
+        Largest number of questions and corrections about one document. An item without an entry in
         `Course.documents` counts as a document. Default: no limit.
     seconds : float, optional
         Active time in seconds after which the person stops. Default: no limit.

@@ -153,10 +153,10 @@ def calibrate_machine(
     folds, that of an item without a label is the mean over the fits. Labels have their inverse
     inclusion probability as weight.
 
-    Check against an isotonic fit (pooled adjacent violators): a mean absolute difference above 0.05
-    raises a warning, unless it is explained by chance. For n labels, it is above 0.48 n^(-1/3) in
-    about one of 100 data sets with a right fit (measured for three logistic truths and 40 to 1,500
-    labels); this bound is above 0.05 up to 884 labels. n is (sum w)^2 / sum w^2.
+    The map is compared with an isotonic fit (pooled adjacent violators). A warning is raised if
+    their mean absolute difference is above 0.05 and above 0.48 n^(-1/3) for n labels. With a right
+    map, about one of 100 data sets is above this bound (measured for three logistic truths and 40
+    to 1,500 labels); it is above 0.05 up to 884 labels. n is (sum w)^2 / sum w^2.
 
     Interval of the difference D in a cell: D -+ t s, clipped to [-1, 1], with t of Student's
     distribution with G - 1 degrees of freedom for G units. s^2 is the larger of two variances:

@@ -98,7 +98,7 @@ class Deployment(Rows):
     frame : polars.DataFrame
         All columns, with a row for each item in the order of the ids; for subsets.
     signature : str
-        Choices made while reading, separated by bars.
+        Settings of the reading, separated by `|`.
     problems : tuple of str
         Warnings for the reader.
     """

@@ -62,7 +62,7 @@ class Selection:
         Expected standard errors of log `rrecall`, log `rfpr` and `fpr`: `before` and `after` the
         new labels, as many labels `proportional` to the sizes, or `all`; NaN if undefined.
     signature : str
-        Choices, separated by bars.
+        Settings of the selection, separated by `|`.
     problems : tuple of str
         Warnings for the reader.
     """

@@ -83,8 +83,8 @@ class Gain:
 def gain(weights: npt.ArrayLike, rates: npt.ArrayLike, overall: float | None = None) -> Gain:
     """Share of labels that Neyman allocation saves: 1 - (sum w sqrt(p (1-p)))^2 / (P (1-P)).
 
-    P is the overall rate. Range [0, 1] if P is the rate of the strata; higher is better (Petegrosso
-    et al. 2022, Eq. 15).
+    P is the overall rate. Range [0, 1] if P is the mean rate of the strata, sum w p; higher is
+    better (Petegrosso et al. 2022, Eq. 15).
 
     Parameters
     ----------

@@ -43,8 +43,7 @@ def score_matrix(
 ) -> Picture:
     """Matrix of scores: versions in rows, test times in columns; a lighter cell is better.
 
-    A line separates the test times that a version has seen from later ones (window [l_1, l_i] in
-    Prokopalo et al. 2020, Eq. 2).
+    A line separates the test times up to the data of a version from later ones.
 
     Parameters
     ----------

@@ -143,7 +143,7 @@ class Lifelong(Rows):
     units : mapping of str to ndarray, shape (items of the test set,)
         Unit of each test item as a code, by name of the unit column. If empty, each item is a unit.
     signatures : mapping of str to str
-        Choices made while reading and counting, by part of the evidence, separated by `|`.
+        Settings of reading and counting, separated by `|`, for each group of counts, such as words.
     problems : tuple of str
         Warnings about the data.
     no_penalty : str

@@ -212,7 +212,8 @@ class OnlineDescription(
     level : float
         Confidence level of the intervals, in (0, 1).
     curves : tuple of Curve
-        IMLM (for detection also `act_dcf`) by window, before and after adaptation, with intervals.
+        Measure `imlm` (for detection also `act_dcf`) by window of batches, before and after
+        adaptation, with intervals.
     by_stream : tuple of OfStream
         Values of each stream with intervals; empty for a single stream.
     """

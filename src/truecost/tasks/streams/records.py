@@ -86,7 +86,7 @@ class Online(Rows):
     about : mapping of str to str
         Further entries for the column `dims` of result rows: `strategy`, `budget`.
     signature : str
-        Choices made while reading, separated by `|`; a part of the signature of each row.
+        Settings of the reading, separated by `|`; a part of the signature of each row.
     problems : tuple of str
         Warnings about the logs and labels.
     took : mapping of str to float

@@ -154,9 +154,9 @@ def mean_average_precision(totals: Totals, _: Application, how: Averaging = MEAN
     """Mean over queries of the average precision of their detections, ranked by score.
 
     The average precision of query q is the sum, over the targets that are found, of the precision
-    at their score, divided by Nact(q). Detections of equal score count together. Range [0, 1];
-    higher is better. Naive baseline: 0 (an empty list). NIST, KWSEval (which sorts scores as text;
-    here they are numbers).
+    at their score, divided by Nact(q). Detections with equal scores share one rank: the precision
+    at their score counts all of them. Range [0, 1]; higher is better. Naive baseline: 0 (an empty
+    list). NIST, KWSEval (which sorts scores as text; here they are numbers).
     """
     shares = Shares.from_totals(totals, how)
     weights = shares.weights if how.pooled else None

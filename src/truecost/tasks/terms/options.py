@@ -153,7 +153,7 @@ class ReferenceOptions:
     normalise : {"lowercase", "none"}, optional
         ``lowercase`` ignores case, ``none`` does not. Default: the setting in the list of queries.
     split : {"words", "characters"}
-        ``characters`` treats each character as a word, in queries and in spoken words. Default:
+        ``characters``: each character is a word, in queries and in spoken words. Default:
         ``words``.
     compat : iterable of str
         Quirks of the scorer F4DE that are reproduced: names in ``COMPAT``, or ``f4de`` for all.

@@ -76,7 +76,7 @@ class Reference:
     language : str
         Language of the queries; empty if not stated.
     signature : str
-        Settings of the reading, separated by bars.
+        Settings of the reading, separated by `|`.
     problems : tuple of str
         Warnings about the data.
     """
@@ -196,7 +196,7 @@ class Search:
     header : mapping of str to str
         Description of the system in the head of the file.
     signature : str
-        Settings of the reading and alignment, separated by bars.
+        Settings of the reading and alignment, separated by `|`.
     problems : tuple of str
         Warnings about the data.
     took : mapping of str to float

@@ -45,8 +45,8 @@ class Trials(Rows):
     kind : str
         Type of the scores (see `Options`).
     scores : ndarray of float64, shape (N,) or (N, K)
-        Scores. For decisions: the index of the decided class (K: abstain). For detection from
-        posteriors: the log posterior odds of the target.
+        Scores. For decisions: the index of the decided class, or the number of classes K to
+        abstain. For detection from posteriors: the log posterior odds of the target.
     labels : ndarray, shape (N,)
         Index of the true class, or the true number.
     classes : tuple of str
@@ -63,7 +63,7 @@ class Trials(Rows):
     frame : polars.DataFrame
         Other columns, for subsets.
     signature : str
-        Choices made while loading.
+        Settings of the loading, separated by `|`.
     problems : tuple of str
         Warnings for the reader.
     origin : ndarray of int, shape (N,), optional

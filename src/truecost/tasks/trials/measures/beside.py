@@ -262,8 +262,8 @@ MEASURES: tuple[Measure, ...] = (
         parse=_places,
         uses=("prior",),
         shown_in="percent",
-        advice="is valid only if users see k answers: then state the costs of a wrong and of a "
-        "long list; otherwise compare by nec (Ferrer et al. 2024, 3.1)",
+        advice="is valid only if users see k answers: then state the cost of a list without the "
+        "right answer and that of a long list; otherwise compare by nec (Ferrer et al. 2024, 3.1)",
         rule="accuracy-without-reference",
     ),
     measure(
