@@ -52,6 +52,20 @@ def reply(store, person, aid, label="x", session="session"):
 # Questions
 
 
+def test_a_second_opening_keeps_the_locks_of_the_first(store, tmp_path):
+    """A file that is closed drops all locks of its process on it: another process that closes the
+    store would then take itself for the last one, and remove the log of answers.
+    """
+    place = tmp_path / "answers.sqlite"
+    store.set_meta(state="open")
+    with Store(place):
+        pass
+    code = "import sys\nfrom truecost.person.store import Store\nStore(sys.argv[1]).close()"
+    subprocess.run([sys.executable, "-c", code, place], check=True)
+    assert Path(f"{place}-wal").stat().st_size
+    assert store.meta("state") == "open"
+
+
 def test_questions_are_put_once_by_their_keys(store):
     store.put(questions(3))
     store.put([*questions(5, batch=7), *questions(2)])

@@ -139,8 +139,12 @@ def connected(path: Path) -> sqlite3.Connection:
     if path.is_dir() or not path.parent.is_dir():
         what = "is a folder" if path.is_dir() else "the folder is not there"
         raise InputError(f"{path}: {what}: expected the path of a store, such as answers.sqlite")
-    with suppress(OSError):  # it holds the secret of the addresses; SQLite's other files follow it
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    # It holds the secret of the addresses; SQLite's other files have its permissions. A file that is
+    # there is never opened: closing it would drop the locks of this process's other connections, and
+    # another process that closes the store would then remove the log of answers under them.
+    with suppress(OSError):
+        with suppress(FileExistsError):
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
         path.chmod(0o600)
     with faults(path):
         db = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=BUSY)
@@ -178,7 +182,7 @@ def _check(db: sqlite3.Connection, path: Path) -> None:
         )
     said = db.execute("PRAGMA quick_check(1)").fetchone()[0]
     if said != "ok":
-        raise InputError(f"{path}: {DAMAGED} ({said.splitlines()[0]})")
+        raise InputError(f"{path}: {DAMAGED} ({said.splitlines()[-1]})")
     for table, sql in _queries():
         if db.execute(sql).fetchone():
             raise InputError(f"{path}: {DAMAGED} (a value in the table {table} is none of its own)")
