@@ -139,9 +139,9 @@ def connected(path: Path) -> sqlite3.Connection:
     if path.is_dir() or not path.parent.is_dir():
         what = "is a folder" if path.is_dir() else "the folder is not there"
         raise InputError(f"{path}: {what}: expected the path of a store, such as answers.sqlite")
-    # It holds the secret of the addresses; SQLite's other files have its permissions. A file that is
-    # there is never opened: closing it would drop the locks of this process's other connections, and
-    # another process that closes the store would then remove the log of answers under them.
+    # It holds the secret of the addresses; SQLite's other files have its permissions. A file that
+    # is there is never opened: closing it would drop the locks of other connections of this
+    # process, and another process that closes the store would remove the log of answers.
     with suppress(OSError):
         with suppress(FileExistsError):
             os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
