@@ -113,6 +113,13 @@ def test_what_would_decide_a_comparison_is_rounded_up_to_two_digits():
     assert more_units(apart) == (
         "About 720 more speakers would show a difference as large as this one"
     )
+    crossed = row(
+        -0.05, -0.15, 0.05, kind="difference", units_by_factor={"query": 100, "talk": 300}
+    )
+    assert more_units(crossed) == (
+        "About 8.18 times as many units of each factor (query, talk) would show a difference as "
+        "large as this one"
+    )
     assert more_units(row(-0.001, -0.15, 0.15, kind="difference", baseline="B")) == ""
 
 

@@ -202,7 +202,7 @@ USAGE = {  # arguments, exit code, what the message must say
     "posteriors outside 0 to 1": (
         ["score", "a.csv", "--type", "posterior", "--map", MAP],
         3,
-        ["posteriors lie outside 0 to 1", "line 2"],
+        ["posteriors lie outside 0 to 1 (logarithms? use --type llr", "line 2"],
     ),
     "posteriors that sum to more": (
         ["score", "p.csv", "--type", "posterior", "--map", "score=a+b,label=y"],

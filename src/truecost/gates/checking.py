@@ -10,7 +10,7 @@ from truecost.core.digits import figure, precision, told_apart
 from truecost.core.flags import telling, warning_of
 from truecost.core.results import Comparison, Row
 from truecost.errors import DOOR, UsageError, checked, plural
-from truecost.gates.deciding import Needed, needed
+from truecost.gates.deciding import Needed, needed, times
 from truecost.gates.gate import (
     LIMITS,
     Gate,
@@ -201,7 +201,7 @@ def _too_few(gate: Gate, row: Row, found: Needed) -> str:
     sure = "no number gives 80% power, as it may lie beyond the limit"
     if found.unsure is not None:
         alike = row.units_by_factor and not found.hours
-        sure = _times(row, found.unsure) if alike else f"{found.unsure} in all"
+        sure = times(row, found.unsure) if alike else f"{found.unsure} in all"
     more = _more_units(row, found.if_value)
     if found.hours:
         more = f"about {found.if_value - found.hours:.0f} more hours would decide, "
@@ -221,14 +221,10 @@ def _more_units(row: Row, units: int) -> str:
             f"{math.ceil(n * units / row.n_units)} of {name}"
             for name, n in row.units_by_factor.items()
         )
-        return f"about {_times(row, units)} units would decide ({grown})"
+        return f"about {times(row, units)} units would decide ({grown})"
     more = units - row.n_units
     what = (row.factors or ("unit",))[0] if more == 1 else _units_name(row)
     return f"about {more} more {what} would decide, {units} in all,"
-
-
-def _times(row: Row, units: int) -> str:
-    return f"{units / row.n_units:.3g} times as many"
 
 
 def _units_name(row: Row) -> str:

@@ -61,11 +61,19 @@ def more_units(row: Row) -> str:
     wanted = needed(Gate(measure=row.measure, max_upper=0.0), row).if_value
     if wanted is None or wanted > MOST_COLLECTED * row.n_units:
         return ""
-    units = plural(row.factors[0] if row.factors else "unit")
-    more = wanted - row.n_units
-    step = 10 ** max(len(str(more)) - 2, 0)  # two digits: no more are known
-    more = -(-more // step) * step
-    return f"About {more:,} more {units} would show a difference as large as this one"
+    if row.units_by_factor:  # crossed: all of them grow by one ratio
+        more = f"{times(row, wanted)} units of each factor ({', '.join(row.units_by_factor)})"
+    else:
+        number = wanted - row.n_units
+        step = 10 ** max(len(str(number)) - 2, 0)  # two digits: no more are known
+        units = plural(row.factors[0] if row.factors else "unit")
+        more = f"{-(-number // step) * step:,} more {units}"
+    return f"About {more} would show a difference as large as this one"
+
+
+def times(row: Row, units: int) -> str:
+    """`3.2 times as many`: a number of units, compared with that of the row."""
+    return f"{units / row.n_units:.3g} times as many"
 
 
 def _needed_hours(gate: Gate, row: Row, heard: Heard) -> Needed:

@@ -216,7 +216,10 @@ def check_scores(table: Table, options: Options, scores: Floats) -> None:
         known = scores[np.isfinite(scores)]
         percent = len(known) > 0 and known.min() >= 0 and 1 < known.max() <= 100
         noun, verb = "posterior", "lie"
-        said = "outside 0 to 1" + (" (percentages? divide by 100)" if percent else "")
+        hint = " (percentages? divide by 100)" if percent else ""
+        if len(known) and known.min() < 0:
+            hint = " (logarithms? use --type llr, log-posterior or log-score)"
+        said = f"outside 0 to 1{hint}"
     else:
         bad, noun, verb, said = np.isinf(scores), "score", "are", "infinite"
     rows = np.asarray(bad if bad.ndim == 1 else bad.any(axis=1))

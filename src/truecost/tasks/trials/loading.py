@@ -21,7 +21,6 @@ from truecost.formats.table import optional_texts, refuse_rows, unit_columns
 from truecost.names import POSTERIORS
 from truecost.study import columns as read
 from truecost.study.columns import Options
-from truecost.study.joining import join, join_metadata
 from truecost.tasks.trials import labels as truth
 from truecost.tasks.trials.labels import BINARY
 from truecost.tasks.trials.records import Array, Floats, Trials
@@ -113,6 +112,8 @@ def load(
     if key is not None:
         table = _with_key(table, identified(key, options.columns), options)
     for column, further in metadata:
+        from truecost.study.joining import join_metadata
+
         table = join_metadata(table, further, column, options.column("id", table) or "id")
     options = replace(options, columns=resolved(options.columns, table))
     rows = len(table)
@@ -182,6 +183,8 @@ def _with_key(table: Table, key: Table, options: Options) -> Table:
         from truecost.tasks.trials.machine import with_unlabelled
 
         key = with_unlabelled(key, column, table.texts(column, "id"))
+    from truecost.study.joining import join
+
     return join(table, key, options)
 
 
