@@ -12,6 +12,7 @@ from types import ModuleType
 
 import pytest
 
+from truecost.errors import need
 from truecost.lazy import PLACES
 
 SOURCE = Path(__file__).parents[1] / "src" / "truecost"
@@ -113,3 +114,13 @@ def test_a_package_imports_nothing_of_what_it_names(package):
     around = {".".join(parts[:n]) for n in range(1, len(parts) + 1)}
     allowed = around.union(*(EAGER.get(room, set()) for room in around))
     assert {*done.stdout.split()} <= allowed
+
+
+def test_warnings_of_an_optional_package_that_python_compiles_are_not_ours(tmp_path, monkeypatch):
+    """Its sources are compiled at their first import: `python -W error` must not end there."""
+    (tmp_path / "escapes_badly.py").write_text('FOUND = "\\X"\n')
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    with pytest.raises(SyntaxError):
+        import_module("escapes_badly")
+    assert need("escapes_badly", "speech").FOUND == "\\X"

@@ -16,6 +16,7 @@ import importlib
 import os
 import re
 import sys
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -261,7 +262,10 @@ def need(module: str, extra: str) -> ModuleType:
         The extra of truecost that brings it.
     """
     try:
-        return importlib.import_module(module)
+        with warnings.catch_warnings():  # of sources that Python compiles at their first import
+            for category in (SyntaxWarning, DeprecationWarning):
+                warnings.simplefilter("ignore", category)
+            return importlib.import_module(module)
     except ModuleNotFoundError as error:
         package = module.partition(".")[0]
         if (error.name or "").partition(".")[0] != package:
