@@ -41,6 +41,7 @@ from urllib.parse import unquote, urldefrag
 import pytest
 
 import truecost
+from browser import require, started, until
 from truecost.cli import run
 from truecost.tasks import find, names
 from truecost.tasks.measures import forget
@@ -321,10 +322,34 @@ def test_every_page_of_the_site_is_read_and_its_references_found_without_warning
     built(ROOT / "docs", tmp_path, "dummy")
 
 
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return built(ROOT / "docs", tmp_path_factory.mktemp("site"), "html")
+
+
 @pytest.mark.long
-def test_the_site_builds_without_warnings_and_its_links_hold(tmp_path):
+@pytest.mark.parametrize(
+    ("word", "first"),
+    [
+        ("leaderboard", "glossary.html#term-leaderboard"),  # not the names that contain it
+        ("DER", "glossary.html#term-DER"),
+        ("diarization", "diarization.html"),  # not a longer word of the glossary
+        ("Codabench", "tutorial-organiser.html"),  # not the function of the reference
+        ("MLflow", "report.html"),  # not the changelog
+    ],
+)
+def test_a_search_leads_to_the_page_for_a_reader_first(site, word, first):
+    require()
+    with started() as browser:
+        tab = browser.new_page()
+        tab.goto(f"{(site / 'search.html').as_uri()}?q={word}")
+        found = "document.querySelector('ul.search li a')?.getAttribute('href')"
+        assert until(tab, found).replace("?highlight=" + word.lower(), "") == first
+
+
+@pytest.mark.long
+def test_the_site_builds_without_warnings_and_its_links_hold(site):
     """Links between the pages are also looked at in their sources (test_docs_links.py)."""
-    site = built(ROOT / "docs", tmp_path, "html")
     pages = {page: Links(page) for page in site.rglob("*.html")}
     assert len(pages) > len(list((ROOT / "docs").glob("*.md")))
     for page, found in pages.items():

@@ -15,18 +15,16 @@ from truecost.cli import run
 from truecost.tasks import names as tasks
 
 DOCS = Path(__file__).parents[1] / "docs"
-SOUGHT = (
-    "confidence interval",
-    "error bars",
-    "significance",
-    "active learning",
-    "continual learning",
-    "multiclass",
-    "regression",
-    "EER",
-    "WER",
-    "F1",
-    "cluster",
+SOUGHT = re.split(
+    r"\n| / ",
+    """\
+confidence interval / error bars / significance / significance test / p-value / bootstrap
+sample size / power / multiple comparisons / McNemar's test / cluster / random seed
+EER / ROC / DET curve / AUC / F1 / accuracy / precision / recall / confusion matrix / ECE
+multiclass / regression / WER / BLEU / DER / mAP / ATWV / t-DCF / abstention / subgroup
+active learning / continual learning / concept drift / forgetting / human effort / language model
+speaker verification / wake word / keyword search / spoofing / anomaly detection / LLM
+cross-validation / data leakage / duplicates / annotator agreement / leaderboard / GPU / memory""",
 )
 
 
