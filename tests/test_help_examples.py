@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from truecost.cli import GLOBAL, METHODS, PROTOCOL, app
+from truecost.cli import GLOBAL, METHODS, PROTOCOL, app, run
+from truecost.cli.helping import flowing
 from truecost.tasks import find, names
 
 COMMANDS = [
@@ -37,3 +38,14 @@ def test_one_example_with_options_that_there_are(command):
     app.parse_args(words[1:], exit_on_error=False, print_error=False)
     for wrong in ("unless given", "default: ", "Default: ()", 'Default: ""', "Default: None"):
         assert wrong not in text, wrong
+
+
+def test_a_wide_terminal_shows_each_description_in_one_line(monkeypatch, capsys):
+    """The ends of lines of a docstring are not those of the screen."""
+    monkeypatch.setenv("COLUMNS", "500")
+    for command in ("score", "protocol spurious", "lifelong score"):
+        assert run([*command.split(), "--help"]) == 0
+        text = capsys.readouterr().out
+        assert not re.findall(r"^│ {8,}\S.*", text, re.MULTILINE)
+    assert flowing("Intervals of\n    a cost") == "Intervals of a cost"
+    assert flowing("A list:\n\n- one\n- two\n\nEnd\nhere.") == "A list:\n\n- one\n- two\n\nEnd here."

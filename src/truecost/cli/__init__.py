@@ -216,6 +216,9 @@ def _show_docstring(arguments: list[str]) -> None:
     words = list(itertools.takewhile(lambda word: word[:1].isalpha(), arguments))
     if not {"--help", "-h"} & {*arguments}:
         return
+    from truecost.cli.helping import Flowing
+
+    app.help_formatter = Flowing()
     found = app
     for name in () if words else names():
         app[name]  # imported, for its line in the list

@@ -38,8 +38,10 @@ SUBSET = (
 Measures = Annotated[tuple[str, ...], Parameter(negative=(), help=MEASURE)]
 Subsets = Annotated[tuple[str, ...], Parameter(negative=(), help=SUBSET)]
 Target = Annotated[str | None, Parameter(name=["--output", "-o"])]
-TABLE = """File for the table: .tex (booktabs) or .md, the best in bold; .csv or
-.parquet with all digits; - for CSV on standard output."""
+TABLE = (
+    "File for the table: .tex (booktabs) or .md, the best in bold; .csv or .parquet with all "
+    "digits; - for CSV on standard output."
+)
 Tabled = Annotated[str | None, Parameter(help=TABLE)]
 Quiet = Annotated[bool, Parameter(name=["--quiet", "-q"], negative=())]
 Hidden = Annotated[bool, Parameter(show=False, negative=())]

@@ -1,0 +1,31 @@
+"""Help in a terminal of any width: the lines of a source file do not end the lines on the screen."""
+
+import re
+from typing import Any
+
+from cyclopts.help import DefaultFormatter
+from rich.text import Text
+
+
+def flowing(text: str) -> str:
+    """A text with each paragraph in one line; empty lines and lists stay as they are."""
+    return re.sub(r"(?<=\S)[ \t]*\n[ \t]*(?!\s|- |\* )", " ", text)
+
+
+class Flowing(DefaultFormatter):
+    """The formatter of the parser, for descriptions that flow."""
+
+    def __call__(self, console: Any, options: Any, panel: Any) -> None:
+        for entry in panel.entries:
+            _flow(entry.description)
+        super().__call__(console, options, panel)
+
+    def render_description(self, console: Any, options: Any, description: Any) -> None:
+        _flow(description)
+        super().render_description(console, options, description)
+
+
+def _flow(description: Any) -> None:
+    text = getattr(description, "primary_renderable", None)
+    if isinstance(text, Text):
+        text.plain = flowing(text.plain)
