@@ -48,4 +48,6 @@ def test_a_wide_terminal_shows_each_description_in_one_line(monkeypatch, capsys)
         text = capsys.readouterr().out
         assert not re.findall(r"^│ {8,}\S.*", text, re.MULTILINE)
     assert flowing("Intervals of\n    a cost") == "Intervals of a cost"
-    assert flowing("A list:\n\n- one\n- two\n\nEnd\nhere.") == "A list:\n\n- one\n- two\n\nEnd here."
+    assert (
+        flowing("A list:\n\n- one\n- two\n\nEnd\nhere.") == "A list:\n\n- one\n- two\n\nEnd here."
+    )
