@@ -121,7 +121,7 @@ def test_a_system_is_compared_with_the_predictor(run, tmp_path):
     for r in pairs:
         one, other = (values[name, r["measure"]] for name in ("mine", "only conditions"))
         assert r["value"] == pytest.approx(one - other)
-    assert "mine is better than what device, duration alone tell: difference in nce -0." in err
+    assert "mine is better than the predictor that uses device, duration only: difference" in err
     assert rules(out) == ["spurious-correlation"]  # which it has not learnt
     lines = (tmp_path / "mine.csv").read_text().splitlines()
     little = [f"{n},{0.01 * float(s)}" for n, s in (line.split(",") for line in lines[1:])]
@@ -129,7 +129,26 @@ def test_a_system_is_compared_with_the_predictor(run, tmp_path):
     system = ("--system", "guess=guess.csv", "--type", "llr", "--target", "yes")
     out, err = run(*ASKED, *system, "--json")[1:]
     assert rules(out)[:2] == ["spurious-correlation", "baseline-of-characteristics"]
-    assert "guess is worse than what device, duration alone tell" in err
+    assert "guess is worse than the predictor that uses device, duration only" in err
+
+
+def test_a_system_with_labels_and_no_ids_is_refused_with_the_option_to_give(run, tmp_path):
+    header, *lines = (tmp_path / "samples.csv").read_text().splitlines()
+    scored = [f"{header},score", *(f"{line},1.5" for line in lines)]
+    scored[0] = scored[0].replace("utt", "name")
+    (tmp_path / "named.csv").write_text("\n".join(scored) + "\n")
+    system = (
+        "--system",
+        "named.csv",
+        "--type",
+        "llr",
+        "--target",
+        "yes",
+        "--system-map",
+        "label=y",
+    )
+    code, _, err = run(*ASKED, *system)
+    assert code == 2 and "have no id" in err and "--system-map id=COLUMN" in err
 
 
 def test_scores_in_the_table_of_samples_under_other_ids(run, tmp_path):

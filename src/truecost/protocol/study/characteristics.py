@@ -147,7 +147,10 @@ def with_units(system: Trials, known: Characteristics) -> Trials:
 def _places(samples: Samples, like: Trials) -> Ints:
     """The row of each trial among the samples."""
     if like.ids is None or like.ids.dtype.kind in "iu":
-        raise UsageError(f"{like.name}: trials are looked up among the samples by id: map an id")
+        raise UsageError(
+            f"{like.name}: its trials have no id, by which they are found among the samples: map "
+            f"it with --map id=COLUMN (truecost protocol spurious: --system-map id=COLUMN)"
+        )
     if not like.classes or like.several_right or like.origin is not None:
         raise UsageError(
             f"{like.name}: spurious correlations need one class a trial, no numbers, soft labels "

@@ -247,8 +247,8 @@ def _judged(
         said = (
             f"{where}the class can be predicted from {what} alone: "
             f"{' and '.join(map(_figures, below))}, where 1 is the naive baseline; a system may "
-            f"have learnt that, which these data do not show: compare with this predictor, and "
-            f"test on another collection"
+            f"use this in place of the content, and its figures on these data would not show it: "
+            f"compare systems with this predictor, and test them on another collection"
         )
         problems.append(Problem(kind="data", message=said, rule=FOUND))
         for comparison in (c for c in compared if c.baseline is below[0]):
@@ -291,9 +291,8 @@ def _comparison_words(comparison: Comparison, what: str) -> str:
     known = {"better": "better than", "worse": "worse than", "same": "as good as"}
     said = known.get(comparison.verdict, "not shown to be better than")
     return (
-        f"{found.dims['system']} is {said} what {what} alone tell{'' if ', ' in what else 's'}: "
-        f"difference in {found.label} "
-        f"{' '.join(figures(found))}"
+        f"{found.dims['system']} is {said} the predictor that uses {what} only: difference in "
+        f"{found.label} {' '.join(figures(found))}"
     )
 
 
