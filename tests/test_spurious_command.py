@@ -148,7 +148,9 @@ def test_a_system_with_labels_and_no_ids_is_refused_with_the_option_to_give(run,
         "label=y",
     )
     code, _, err = run(*ASKED, *system)
-    assert code == 2 and "have no id" in err and "--system-map id=COLUMN" in err
+    assert code == 2
+    assert "have no id" in err
+    assert "--system-map id=COLUMN" in err
 
 
 def test_scores_in_the_table_of_samples_under_other_ids(run, tmp_path):

@@ -1,4 +1,4 @@
-"""Help in a terminal of any width: the lines of a source file do not end the lines on the screen."""
+"""Help in a terminal of any width: lines of a docstring do not end lines on the screen."""
 
 import re
 from typing import Any
@@ -16,11 +16,13 @@ class Flowing(DefaultFormatter):
     """The formatter of the parser, for descriptions that flow."""
 
     def __call__(self, console: Any, options: Any, panel: Any) -> None:
+        """Print a panel of options or commands."""
         for entry in panel.entries:
             _flow(entry.description)
         super().__call__(console, options, panel)
 
     def render_description(self, console: Any, options: Any, description: Any) -> None:
+        """Print the text of a command."""
         _flow(description)
         super().render_description(console, options, description)
 
