@@ -85,7 +85,7 @@ def keys_of(table: type) -> set[str]:
 @pytest.mark.parametrize(
     ("start", "end", "keys"),
     [
-        ("At the top:", "`[data]`", PLAIN),
+        ("Keys at the top", "`[data]`", PLAIN),
         ("`[data]` describes", "`[systems.NAME]` has", keys_of(DataTable)),
         (
             "`[systems.NAME]` has",
@@ -94,8 +94,8 @@ def keys_of(table: type) -> set[str]:
         ),
         ("`[application]`, or", "`[methods]`, instead", keys_of(ApplicationTable)),
         ("`[methods]`, instead", "`[training]`, which", keys_of(MethodsTable)),
-        ("`[training]`, which", "`[challenge]`, what", keys_of(TrainingTable)),
-        ("`[challenge]`, what", "`[transcripts]` (", keys_of(ChallengeTable)),
+        ("`[training]`, which", "`[challenge]`, the", keys_of(TrainingTable)),
+        ("`[challenge]`, the", "`[transcripts]` (", keys_of(ChallengeTable)),
         ("`[transcripts]` (", "`[translation]` (", keys_of(TranscriptsTable)),
         ("`[translation]` (", "`[diarization]` (", keys_of(TranslationTable)),
         ("`[diarization]` (", "`[abba]` (", keys_of(DiarizationTable)),

@@ -2,8 +2,9 @@ r"""Formulas of measures, as mathematics that needs neither a network nor a scri
 
 `{formula} NAME ...` shows the formula of one or more measures of the registry: its content is TeX,
 a formula a paragraph; `:naive:` is what the naive baseline gets, in TeX too, where there is one.
-Name, title, direction, range and source come from the measure itself. A measure without a formula
-is a warning, and so is a formula of no measure.
+Name, title, direction, range and source come from the measure itself; a name that several tasks
+have is followed by the task. A measure without a formula is a warning, and so is a formula of no
+measure.
 
 All mathematics becomes MathML, which browsers draw by themselves; docutils converts it.
 """
@@ -77,13 +78,16 @@ class Formula(SphinxDirective):
         link = nodes.reference(
             "", "", name, refuri=f"api/measures.html#measure-{key.replace('_', '-')}"
         )
-        term = nodes.term("", "", link, nodes.Text(f"  {measure.title}"), ids=[anchor(key)])
+        several = sum(other.rpartition("/")[2] == measure.name for other in registry()) > 1
+        title = f"  {measure.title}" + (f" ({measure.task})" if several and measure.task else "")
+        term = nodes.term("", "", link, nodes.Text(title), ids=[anchor(key)])
         facts = [f"{measure.direction.capitalize()} is better"]
         facts += [f"in {found}"] if (found := range_of(measure)) else []
         said = nodes.paragraph("", ", ".join(facts), classes=["facts"])
         if naive := self.options.get("naive"):
             said += [nodes.Text("; naive: "), nodes.math("", naive)]
-        said += nodes.Text(f". {authors(measure.source)}")
+        source = authors(measure.source)
+        said += nodes.Text(f". {'Source' if source[0].isupper() else 'Definition'}: {source}")
         return [term, nodes.definition("", said)]
 
 

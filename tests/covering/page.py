@@ -65,8 +65,8 @@ def tables(cells: Mapping[str, dict[str, Any]]) -> str:
 def summary(groups: Mapping[tuple[str, str], list[tuple[str, dict[str, Any]]]]) -> str:
     """How many cells of each measure are too low by each method."""
     text = [
-        "| kind | measure | cells | data sets a cell | `auto` least, median | too low | "
-        "`percentile` least, median | too low |",
+        "| kind | measure | cells | data sets per cell | `auto`: least, median | too low | "
+        "`percentile`: least, median | too low |",
         "|---|---|---:|---:|---:|---:|---:|---:|",
     ]
     for (kind, label), rows in groups.items():
@@ -92,9 +92,10 @@ def lows(groups: Mapping[tuple[str, str], list[tuple[str, dict[str, Any]]]]) -> 
                 found[warned(cell, label)].append(line)
     whole = sum(len(rows) for rows in groups.values())
     text = []
-    for known, words in ((False, "without a warning"), (True, "that warn of it")):
+    for known, words in ((False, "without"), (True, "with")):
         ends = ":" if found[known] else "."
-        said = f"`auto` covers too little in {len(found[known])} of {whole} rows {words}{ends}"
+        share = f"{len(found[known])} of {whole} rows{ends}"
+        said = f"`auto` covers too little {words} a warning in {share}"
         text.append("\n".join([said, "", *found[known]]).rstrip())
     return "\n\n".join(text)
 

@@ -70,67 +70,80 @@ class Labels:
 SCHEMA: dict[str, tuple[pl.DataType, str]] = {
     "t": (
         pl.Float64(),
-        "seconds since the beginning; of the stream, not of the machine's clock; of a lifelong "
-        "run the time label of the batch (dates: days since 1970-01-01)",
+        "seconds since the beginning of the stream, not of the machine's clock; in a lifelong run, "
+        "the time label of the batch (for dates, days since 1970-01-01)",
     ),
-    "batch": (pl.Int64(), "number of the batch in its stream, from 0; none before the stream"),
-    "id": (pl.String(), "the item; none for adapt, and for answers that count for many labels"),
-    "event": (pl.Enum(WORDS["event"]), "what happened: predict, query, answer or adapt"),
-    "phase": (pl.Enum(WORDS["phase"]), "of predict: pre (before adapting to the batch) or post"),
-    "score": (pl.Float64(), "of predict: the score, higher for the target, or predicted number"),
-    "decision": (pl.String(), "of predict: decision of the system: a class, or a number"),
+    "batch": (
+        pl.Int64(),
+        "number of the batch in its stream, from 0; empty for events before the stream",
+    ),
+    "id": (
+        pl.String(),
+        "id of the item; empty for adapt, and for an answer that counts for many labels",
+    ),
+    "event": (pl.Enum(WORDS["event"]), "kind of the event: predict, query, answer or adapt"),
+    "phase": (
+        pl.Enum(WORDS["phase"]),
+        "for predict: pre (before adapting to the batch) or post (after it)",
+    ),
+    "score": (
+        pl.Float64(),
+        "for predict: the score (higher for the target), or the predicted number",
+    ),
+    "decision": (pl.String(), "for predict: decision of the system (a class, or a number)"),
     "label": (
         pl.String(),
-        "of answer: label by the person, none when refused; of predict: the reference label",
+        "for answer: label by the person, empty if the person refused; for predict: the "
+        "reference label",
     ),
-    "expert": (pl.String(), "of answer: name of the person"),
-    "active_seconds": (pl.Float64(), "of answer: active seconds of the person"),
-    "cpu_seconds": (pl.Float64(), "of predict and adapt: CPU seconds"),
-    "gpu_seconds": (pl.Float64(), "of predict and adapt: GPU seconds"),
+    "expert": (pl.String(), "for answer: name of the person"),
+    "active_seconds": (pl.Float64(), "for answer: active seconds of the person"),
+    "cpu_seconds": (pl.Float64(), "for predict and adapt: CPU seconds"),
+    "gpu_seconds": (pl.Float64(), "for predict and adapt: GPU seconds"),
     "stream": (pl.String(), "name of the stream, if there are several"),
     "run": (pl.String(), "name of the run (such as a seed), if there are several"),
     "set": (
         pl.Enum(WORDS["set"]),
-        "of answers without a batch: origin of their labels: bootstrap (default), development, "
-        "training or pretraining; of a lifelong run: test for all on the test set, "
-        "offline for help with offline adaptation",
+        "for answers without a batch, the origin of their labels: bootstrap (default), "
+        "development, training or pretraining; in a lifelong run, test for all events on the "
+        "test set, and offline for help with offline adaptation",
     ),
-    "count": (pl.Int64(), "of answers without a batch: number of labels, default 1"),
-    "part": (pl.String(), "of query and answer: the part of the item that was asked about"),
+    "count": (pl.Int64(), "for answers without a batch: number of labels. Default: 1"),
+    "part": (pl.String(), "for query and answer: part of the item that the question is about"),
     "version": (
         pl.Int64(),
-        "of a lifelong run: the version of the model that predicts or is helped; of adapt: the one "
-        "that comes out",
+        "in a lifelong run: version of the model that predicts or gets help; for adapt: the new "
+        "version",
     ),
-    "words": (pl.Int64(), "of answer: words that the person inserted"),
-    "actions": (pl.Int64(), "of answer: simple actions that it took, such as edits"),
+    "words": (pl.Int64(), "for answer: number of words that the person inserted"),
+    "actions": (pl.Int64(), "for answer: number of simple actions of the person, such as edits"),
     "verdict": (
         pl.Enum(WORDS["verdict"]),
-        "of answers without a label: verdict of the person, right or wrong",
+        "for answers without a label: verdict of the person, right or wrong",
     ),
     "timing": (
         pl.String(),
-        "of answers on a page: what counted as active time, as signatures write it",
+        "for answers on a page: definition of active time, as in signatures",
     ),
     "asked": (
         pl.String(),
-        "of answers on a page: numbers of the questions in answers.sqlite whose time "
-        "active_seconds holds, joined by +",
+        "for answers on a page: numbers of the questions in answers.sqlite whose time is part of "
+        "active_seconds, joined by +",
     ),
     "wall_seconds": (
         pl.Float64(),
-        "of answers on a page: seconds from the first sight of the question to the answer",
+        "for answers on a page: seconds from the first display of the question to the answer",
     ),
-    "heard_seconds": (pl.Float64(), "of answers on a page: seconds while a sound played"),
+    "heard_seconds": (pl.Float64(), "for answers on a page: seconds while a sound played"),
     "waited_seconds": (
         pl.Float64(),
-        "of answers on a page: seconds from the question to the answer of the last person, on the "
-        "clock of the wall; none of volunteered corrections",
+        "for answers on a page: elapsed seconds from the question to the answer of the last "
+        "person; empty for volunteered corrections",
     ),
     "guess": (
         pl.Enum(WORDS["guess"]),
-        "of answers on a page about an item with an output: shown where the output was in view, "
-        "else hidden",
+        "for answers on a page about an item with an output: shown if the person saw the output, "
+        "otherwise hidden",
     ),
 }
 NAMED = ("decision", "label", "expert", "stream", "run", "timing")  # few values, many times

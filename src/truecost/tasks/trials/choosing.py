@@ -142,13 +142,13 @@ class Choosing:
         if limit:
             wanted = hours_without(Heard(0.0, hours, found.kish), limit, level)
             more = (
-                f"collect {wanted:.3g} hours without one, or {alone:.3g} / {limit:g} = "
-                f"{alone / limit:.3g} hours in many more units"
+                f"collect {wanted:.3g} hours without a false alarm, or {alone:.3g} / {limit:g} = "
+                f"{alone / limit:.3g} hours from many more units"
             )
         return (
             f"a false alarm the interval of {hours:.4g} hours ends at {least:.3g} an hour "
-            f"({alone:.3g} / {hours:.4g} = {alone / hours:.3g}, and more as only {found.kish:.3g} "
-            f"effective units hold the hours); {more}"
+            f"({alone:.3g} / {hours:.4g} = {alone / hours:.3g}, and more because the hours come "
+            f"from only {found.kish:.3g} effective units); {more}"
         )
 
     def _errors(self, rule: Rule, position: int) -> Errors:
