@@ -19,6 +19,7 @@ from truecost.tasks.measures import find_of_any_task, registry
 DOCS = Path(__file__).parents[1] / "docs"
 sys.path.insert(0, str(DOCS / "_ext"))
 from formulas import anchor, mathml, range_of  # noqa: E402  (the extension lies beside the pages)
+from notation import is_formula, tex  # noqa: E402
 
 TEXT = (DOCS / "formulas.md").read_text(encoding="utf-8")
 BLOCK = re.compile(
@@ -87,12 +88,12 @@ def every_tex():
 def test_all_mathematics_can_be_drawn_by_a_browser_alone():
     found = [*every_tex()]
     assert len(found) > 150
-    for tex, block in found:
-        drawn = mathml(tex, block=block)
-        assert drawn.startswith("<math"), tex
-        assert "\\" not in re.sub(r"<[^>]*>", "", drawn), tex
+    for shown, block in found:
+        drawn = mathml(shown, block=block)
+        assert drawn.startswith("<math"), shown
+        assert "\\" not in re.sub(r"<[^>]*>", "", drawn), shown
         # An index below a letter is one that the converter took for that of a sum.
-        assert not re.search(r"<munder(over)?>\s*<mi>\w</mi>", drawn), tex
+        assert not re.search(r"<munder(over)?>\s*<mi>\w</mi>", drawn), shown
 
 
 def test_what_is_no_mathematics_is_refused():
@@ -109,6 +110,41 @@ def test_ranges_are_those_of_the_docstrings():
     stated = {k for k, m in registry().items() if "ange [" in (m.function.__doc__ or "")}
     assert {key for key, found in ranges.items() if found} >= stated
     assert len(stated) > 60
+
+
+@pytest.mark.parametrize(
+    ("plain", "mathematics"),
+    [
+        (
+            "sum_k P_k (1 - R[k, k]) / (1 - max_k P_k)",
+            r"\frac{\sum_{k} \, P_{k} \, ( 1 - R_{kk} )}{1 - \max_{k} \, P_{k}}",
+        ),
+        (
+            "Pmiss(t) with Pfa(t) <= rate",
+            r"P_{\text{miss}}( t ) \, \text{with} \, P_{\text{fa}}( t ) \le \text{rate}",
+        ),
+        ("errors / (errors + hits)", r"\frac{\text{errors}}{\text{errors} + \text{hits}}"),
+        ("R_(j-1,j) - R_(0,j)", "R_{j-1,j} - R_{0,j}"),
+    ],
+)
+def test_plain_formulas_of_docstrings_become_mathematics(plain, mathematics):
+    assert is_formula(plain)
+    assert tex(plain) == mathematics
+
+
+def test_every_formula_of_a_docstring_is_mathematics():
+    found = {
+        part
+        for measure in registry().values()
+        for part in re.findall("`([^`]+)`", " ".join((measure.function.__doc__ or "").split()))
+        if is_formula(part)
+    }
+    assert len(found) > 60
+    for part in found:
+        drawn = mathml(tex(part), block=True)
+        assert "\\" not in re.sub(r"<[^>]*>", "", drawn), part
+        assert not re.search(r"<munder(over)?>\s*<mi>\w</mi>", drawn), part
+    assert not [name for name in registry() if is_formula(name)]  # names stay code
 
 
 class Terms(HTMLParser):

@@ -9,9 +9,11 @@ registry.
 import importlib
 import inspect
 import re
+from pathlib import Path
 from types import ModuleType
 
 from docutils import nodes
+from notation import is_formula, tex
 from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
@@ -23,6 +25,17 @@ from truecost.report.citations import authors
 from truecost.tasks.measures import registry
 
 HIDDEN = {"__version__"}
+SOURCE = re.compile(  # a sentence with the works that define a measure
+    r"[A-Z][\w-]+(?:,? (?:and|&) (?:du )?[A-Z][\w-]+| et al\.)?,? \(?\d{4}\b|"
+    r"Lindsey et al\.|NIST, KWSEval|Morris, Maier"
+)
+FACT = re.compile(  # where a line of facts begins
+    r"(?:^|(?<=\. ))(?=Range |Naive baseline|No naive |Undefined |Infinite |Equal to |"
+    r"Lower is better|Higher is better|" + SOURCE.pattern + ")"
+)
+SYMBOL = re.compile(
+    r"(?<![\w-])([A-Z]_(?:[A-Za-z0-9]+|\([^)]*\))|[a-z]_[a-z0-9](?!\w)|[CP](?:m|f|s|t|n|miss|fa|spoof|tar|log))(?![\w(])"
+)
 INTERNAL = {  # members that only other modules of the package use
     "Evidence": "cells, prepare",
     "Tally": "stood",
@@ -117,12 +130,15 @@ class Measures(SphinxDirective):
         modules: dict[str, list[str]] = {}
         for name, measure in registry().items():
             modules.setdefault(measure.function.__module__, []).append(name)
+        for own in Path(__file__).parent.glob("*.py"):  # a changed file is a reason to read again
+            self.env.note_dependency(str(own))
         for module, names in modules.items():
+            self.env.note_dependency(inspect.getfile(importlib.import_module(module)))
             intro = inspect.getdoc(importlib.import_module(module)) or module
             summary = intro.split("\n\n")[0].replace("\n", " ")
             section = nodes.section(ids=[module.replace(".", "-")])
             section += nodes.title("", "", *words(summary.split(":")[0].rstrip(".")))
-            listing = nodes.definition_list()
+            listing = nodes.definition_list(classes=["measures"])
             alike: dict[str, list[str]] = {}  # a measure that several tasks have is one item
             for name in names:
                 alike.setdefault(registry()[name].name, []).append(name)
@@ -166,25 +182,83 @@ def item(names: list[str]) -> nodes.Node:
     if cited and not any(source.split(" ")[0].strip(",;") in text for source in cited):
         notes.append(f"Source: {'; '.join(cited)}.")
     if measure.detection:
-        notes.append("It needs a target class.")
+        notes.append("This measure needs a target class.")
     if measure.parameter:
         if measure.task and measure.open:
             notes.append("The parameter is the measure that scores the outputs.")
         notes.append(f"Default of the parameter: `{measure.parameter}`.")
     if measure.advice:
-        verb = re.match(r"(?!its\b)\w+s\b", measure.advice)  # a name stands before it elsewhere
-        notes.append(f"Advice: {'it ' if verb else ''}{measure.advice}.")
-    paragraphs = [*text.split("\n\n"), symbols_in(text, measure.function.__module__)]
+        notes.append(advised(measure.advice) + ".")
     body = nodes.definition()
-    shown = [p for p in (*paragraphs, " ".join(notes)) if p]
-    body += [nodes.paragraph("", "", *words(p.replace("\n", " "))) for p in shown]
+    body += explained(text, measure.function.__module__, notes)
     return nodes.definition_list_item("", term, body)
 
 
-def words(text: str) -> list[nodes.Node]:
-    """Text with `code` in single backticks."""
+def advised(advice: str) -> str:
+    """The advice of a measure, whose name stands before it elsewhere, with a subject."""
+    if found := re.match(r"its ((?:chance )?\w+) (.*)", advice):
+        return f"The {found[1]} of this measure {found[2]}"
+    verb = re.match(r"(?:it )?(?!speakers)(\w+s\b.*)", advice)
+    return f"This measure {verb[1]}" if verb else advice[0].upper() + advice[1:]
+
+
+def explained(text: str, module: str, notes: list[str]) -> list[nodes.Node]:
+    """The docstring of a measure: its formula, the symbols, and a line for each fact."""
+    first, _, rest = (p.replace("\n", " ") for p in text.partition("\n\n"))
+    whole = f"{first} {rest}"
+    found = FACT.search(whole)
+    place = len(whole) if found is None else found.start()
+    body = [*shown(first[:place].strip()), *shown(whole[len(first) + 1 : place].strip())]
+    after = max((k for k, n in enumerate(body) if isinstance(n, nodes.math_block)), default=0)
+    if symbols := symbols_in(text, module):
+        body.insert(after + 1, defined(symbols))
+    facts = re.split(r"(?<=\.) (?=[A-Z])", whole[place:].strip()) if found else []
+    facts = [f"Source: {fact}" if SOURCE.match(fact) else fact for fact in facts]
+    lines = [nodes.line("", "", *words(fact)) for fact in (*facts, *notes)]
+    return [*body, nodes.line_block("", *lines)] if lines else body
+
+
+def defined(symbols: list[tuple[str, str]]) -> nodes.Node:
+    """A paragraph with the symbols of a formula and their meanings."""
+    found: list[nodes.Node] = [nodes.Text("Symbols: ")]
+    for place, (name, what) in enumerate(symbols):
+        end = "." if place == len(symbols) - 1 else "; "
+        found += [nodes.math("", tex(name)), *words(f": {what}{end}")]
+    return nodes.paragraph("", "", *found)
+
+
+def shown(text: str) -> list[nodes.Node]:
+    """Paragraphs of a text; a formula that ends a sentence has a line of its own."""
+    found: list[nodes.Node] = []
+    line: list[nodes.Node] = []
     parts = re.split(r"`+([^`]+)`+", text)
-    return [nodes.literal(text=p) if k % 2 else nodes.Text(p) for k, p in enumerate(parts) if p]
+    for place, part in enumerate(parts):
+        before, after = parts[max(0, place - 1)].rstrip(), parts[min(len(parts) - 1, place + 1)]
+        ends = not before or before[-1] in ".:", not after or after[0] in ".;,"
+        if place % 2 and is_formula(part) and all(ends):
+            found += [nodes.paragraph("", "", *line)] if line else []
+            found.append(nodes.math_block("", tex(part), label=None, number=None, nowrap=False))
+            line = []
+        elif part := part if line or place % 2 else part.lstrip(".;, "):
+            line += words(f"`{part}`") if place % 2 else plain(part)
+    return [*found, nodes.paragraph("", "", *line)] if line else found
+
+
+def words(text: str) -> list[nodes.Node]:
+    """Text with `code` and formulas in single backticks; symbols of formulas need none."""
+    parts = re.split(r"`+([^`]+)`+", text)
+    return [n for k, p in enumerate(parts) if p for n in ([marked(p)] if k % 2 else plain(p))]
+
+
+def plain(text: str) -> list[nodes.Node]:
+    """Text with its symbols, such as P_k, as mathematics."""
+    parts = SYMBOL.split(re.sub(r"\binf(?=[])])|(?<=-)inf\b", "∞", text))
+    return [nodes.math("", tex(p)) if k % 2 else nodes.Text(p) for k, p in enumerate(parts) if p]
+
+
+def marked(text: str) -> nodes.Node:
+    """A formula, or code."""
+    return nodes.math("", tex(text)) if is_formula(text) else nodes.literal(text=text)
 
 
 def complain(app: Sphinx, env: object) -> None:
@@ -205,11 +279,23 @@ def escape_stars(*event: object) -> None:
     lines[:] = [re.sub(r"(?<=[( ])\*(?=\w+[,)])", r"\\*", line) for line in lines]
 
 
+def shorten(*event: object) -> "tuple[object, object] | None":
+    """Show a default that is an object as `Class()`, and one that is made anew as `...`."""
+    signature, returned = event[-2:]
+    if not isinstance(signature, str):
+        return None
+    found = signature.replace("<factory>", "...")
+    while (short := re.sub(r"(=[A-Z]\w*)\((?!\))(?:[^()]|\(\))*\)", r"\1()", found)) != found:
+        found = short
+    return found, returned
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the directives."""
     app.add_directive("public-names", PublicNames)
     app.add_directive("public-index", PublicIndex)
     app.add_directive("measures", Measures)
     app.connect("autodoc-process-docstring", escape_stars)
+    app.connect("autodoc-process-signature", shorten)
     app.connect("env-check-consistency", complain)
     return {"parallel_read_safe": False}

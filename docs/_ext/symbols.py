@@ -2,19 +2,32 @@
 
 import re
 
+from notation import is_formula
+
+_OF_TARGET = "with the costs Cm (miss) and Cf (false alarm) and the prior P of a target"
+_PTAR = ("Ptar", f"effective prior, `Cm P / (Cm P + Cf (1 - P))`, {_OF_TARGET}")
 _CLASSES = {
     r"P_k|P_c|P_j": ("P_k", "prior of class k"),
     r"R(?=\[)": ("R[k, d]", "share of the trials of class k with decision d"),
-    r"J(?=\[)": ("J[k, d]", "P_k R[k, d], share of the trials with class k and decision d"),
+    r"J(?=\[)": (
+        "J[k, d]",
+        "share of class k with decision d among all trials, weighted by the priors",
+    ),
     r"c(?=\[)": ("c[k, d]", "cost of decision d for a trial of class k"),
     r"K": ("K", "number of classes"),
+    r"mean_k": (
+        "mean_k",
+        "mean over the trials of class k",
+    ),
+    r"Q_k": ("Q_k", "share of the decisions for class k, weighted by the priors"),
 }
 _DETECTION = {
     r"Cm|Cf": ("Cm, Cf", "cost of a miss and of a false alarm"),
     r"P": ("P", "prior of the target"),
-    r"Ptar": ("Ptar", "effective prior of the target, Cm P / (Cm P + Cf (1 - P))"),
+    r"Ptar": _PTAR,
     r"Pmiss|Pfa": ("Pmiss, Pfa", "miss rate and false-alarm rate"),
     r"llr": ("llr", "natural-log likelihood ratio of a trial"),
+    r"mean_tar|mean_non": ("mean_tar, mean_non", "mean over targets, mean over nontargets"),
     r"M?TWV": ("TWV", "term-weighted value; MTWV is its maximum over thresholds"),
 }
 _TRIALS = _CLASSES | _DETECTION
@@ -22,15 +35,22 @@ _TERMS = {
     r"Pmiss": ("Pmiss(q)", "share of the targets of query q that are missed"),
     r"Pfa": ("Pfa(q)", "share of the nontargets of query q that are accepted"),
     r"mean_q": ("mean_q", "mean over the queries that have targets"),
-    r"beta": ("beta", "Cf (1-P) / (Cm P), with costs Cm (miss), Cf (false alarm) and prior P"),
+    r"beta": (
+        "beta",
+        f"`Cf (1 - P) / (Cm P)`, {_OF_TARGET}",
+    ),
     r"Nact": ("Nact(q)", "number of targets of query q"),
-    r"ATWV|TWV": ("TWV", "term-weighted value, 1 - mean_q Pmiss(q) - beta mean_q Pfa(q)"),
-    r"Ptar": ("Ptar", "effective prior of a target, Cm P / (Cm P + Cf (1-P))"),
+    r"ATWV|TWV": (
+        "TWV",
+        "term-weighted value, `TWV(t)` with the decisions at the threshold t (see atwv)",
+    ),
+    r"Ptar": _PTAR,
     r"Clog": (
         "Clog",
-        "ln(1 + exp(-x)) for a target, ln(1 + exp(x)) for a nontarget; x = llr + logit Ptar",
+        "`ln(1 + exp(-x))` for a target, `ln(1 + exp(x))` for a nontarget; `x = llr + logit(Ptar)`",
     ),
     r"llr": ("llr", "score, a natural-log likelihood ratio"),
+    r"mean_tar|mean_non": ("mean_tar, mean_non", "mean over targets, mean over nontargets"),
 }
 SYMBOLS = {
     "trials.measures.decisions": _TRIALS,
@@ -47,7 +67,10 @@ SYMBOLS = {
         r"Ncorrect": ("Ncorrect", "number of speakers that are in both and assigned to each other"),
     },
     "abba.measures": {
-        r"P(?=\()": ("A, B, L", "decision of each model (1: accepted), and label (1: target)"),
+        r"P(?=\()": (
+            "A, B, L",
+            "decisions of the models A and B (1: accepted), and label (1: target)",
+        ),
     },
     "streams.measures": {
         r"N": ("N", "number of items that are scored"),
@@ -64,17 +87,26 @@ SYMBOLS = {
         r"l_1|l_i|l_k": ("l_i", "time at which version i learnt"),
         r"P": ("P(t_j)", "weight of time t_j in the policy"),
         r"s(?=\()": ("s(M_i, t_j)", "score of version i on the test items of time t_j"),
-        r"S_base": ("S_base", "score of the outputs before help"),
-        r"S_adapt": ("S_adapt", "score of the final outputs after help"),
-        r"S_imp": ("S_imp", "`impaired_score`, corrected parts replaced by wrong ones"),
-        r"S_cor": ("S_cor", "`corrected_score`, corrected parts replaced by correct ones"),
-        r"S_pen": ("S_pen", "`penalised_score`, the score after help with a penalty"),
+        r"S_base(?!\))": ("S_base", "score of the outputs before help"),
+        r"S_adapt(?!\))": ("S_adapt", "score of the final outputs after help"),
+        r"S_imp(?!\))": (
+            "S_imp",
+            "score of the outputs before help, with the corrected parts made wrong",
+        ),
+        r"(?<!\()S_cor": (
+            "S_cor",
+            "score of the outputs before help, with the corrected parts made right",
+        ),
+        r"S_pen": (
+            "S_pen",
+            "score after help with a penalty for the help, `S_adapt + (S_imp - S_cor)`",
+        ),
     },
 }
 
 
-def symbols_in(text: str, module: str) -> str:
-    """The sentence that defines the symbols of a text; empty without symbols."""
+def symbols_in(text: str, module: str) -> list[tuple[str, str]]:
+    """The symbols of a text, each with its definition."""
     known = next((found for end, found in SYMBOLS.items() if module.endswith(end)), {})
-    used = [said for mark, said in known.items() if re.search(rf"(?<![\w`])(?:{mark})(?!\w)", text)]
-    return "Symbols: " + "; ".join(f"`{name}`: {what}" for name, what in used) + "." if used else ""
+    text = re.sub(r"`([^`]+)`", lambda m: m[1] if is_formula(m[1]) else "", " ".join(text.split()))
+    return [said for mark, said in known.items() if re.search(rf"(?<!\w)(?:{mark})(?!\w)", text)]

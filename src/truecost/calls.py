@@ -40,7 +40,7 @@ def score(data: Any = None, /, **options: Any) -> "Outcome":
         - a path, or a list of paths (one for each system);
         - a frame of polars, pandas, pyarrow, DuckDB or Hugging Face datasets;
         - a mapping of column names to arrays;
-        - a mapping of system names to any of these.
+        - a mapping of system names to any of these values.
     task : str, optional
         Name of the task (``truecost.tasks.names()`` lists them). Default: ``trials``.
     measures : str or sequence of str, optional
@@ -50,10 +50,10 @@ def score(data: Any = None, /, **options: Any) -> "Outcome":
         ranks and gates.
     subsets : str, sequence of str or mapping of str to str, optional
         Subsets of the data: columns (each value of a column is a subset) or conditions such as
-        `"duration < 2"`; a mapping gives them names.
+        `"duration < 2"`. A mapping has a name for each: `{"short": "duration < 2"}`.
     worst : int, optional
-        Number of worst items of each system that are stored with their alignment, for tasks with
-        items.
+        Number of worst items (utterances, sentences, recordings) of each system that are stored
+        with their alignment.
     config : path, optional
         Study file (TOML). Its settings are used for arguments that are not given.
     progress : callable, optional
@@ -67,8 +67,8 @@ def score(data: Any = None, /, **options: Any) -> "Outcome":
 
         If each trial compares two speakers, ``unit`` is a tuple of two columns or arrays:
         `unit=("enrol", "test")`. If the two sides are different kinds of units, use ``unit`` and
-        ``unit2``. Do not join both names in one text, because each pair would then be a unit of its
-        own.
+        ``unit2``. A single column with the names of both speakers (`ann-bob`) is wrong: each pair
+        would then be a unit of its own.
 
     Returns
     -------
@@ -101,7 +101,7 @@ def score_system(record: "Record", scoring: "Scoring") -> "Estimates":
     Parameters
     ----------
     record : Record
-        Data of a system: ``Trials``, or the data that another task reads or counts.
+        Data of a system, such as ``Trials`` or ``Items``.
     scoring : Scoring
         Application, measures, and settings of the intervals.
 
@@ -116,6 +116,14 @@ def score_system(record: "Record", scoring: "Scoring") -> "Estimates":
         If measures or settings do not fit the data.
     InputError
         If the data cannot be scored.
+
+    Examples
+    --------
+    >>> import truecost as tc
+    >>> trials = tc.Trials.from_arrays([2.0, -1.0, 0.5, -2.0, -0.5], [1, 0, 1, 0, 1], kind="llr")
+    >>> [row] = tc.score_system(trials, tc.Scoring(measures=("act_dcf",), plan=tc.Plan(200)))
+    >>> print(row)
+    act_dcf 0.50 [0.03, 1.69]
     """
     from truecost.running import score as of_record
     from truecost.study.printing import Estimates
@@ -130,8 +138,9 @@ def compare(data: Any = None, /, **options: Any) -> "Outcome":
     Parameters
     ----------
     data, **options
-        Arguments of :func:`truecost.score`, with at least two systems that were scored on the same
-        trials or items. Arrays of several systems are given by name: `scores={"old": a, "new": b}`.
+        Arguments of :func:`truecost.score`, with data of at least two systems for the same trials
+        or items. The first system is the baseline. For arrays, give a mapping with the name of
+        each system: `scores={"old": a, "new": b}`.
 
     Returns
     -------
@@ -166,14 +175,14 @@ def plan(data: Any = None, /, *, half_width: float | None = None, **options: Any
     data, **options
         Arguments of :func:`truecost.score`.
     half_width : float, optional
-        Wanted half-width of the intervals, in the unit of the measure. Default: half of the present
-        half-width.
+        Wanted half-width of the intervals, on the scale of the measure (0.05 for 5 %). Default:
+        half of the present half-width.
 
     Returns
     -------
     Outcome
         Result with the attribute ``planned``: for each value the present and the wanted half-width,
-        and the numbers of units.
+        and the present number of units, the number needed, and their difference.
 
     Examples
     --------
@@ -207,10 +216,13 @@ def threshold(data: Any = None, /, **options: Any) -> "Outcome":
         - ``max_p_fa``, ``max_p_miss``: largest false-alarm rate or miss rate;
         - ``least_cost``: lowest expected cost.
 
-        The argument ``by`` decides whether the error rate itself ("point") or the upper end of its
-        interval ("upper") must be within the limit. ``test`` is a path or frame of further data, on
-        which the threshold is evaluated. For ``task="abba"``, the options are those of `truecost
-        abba threshold`.
+        Further arguments:
+
+        - ``by``: what must be within the limit. "point" (default): the error rate itself. "upper":
+          the upper end of its confidence interval.
+        - ``test``: path or frame of further data, on which the threshold is evaluated.
+
+        With ``task="abba"``, the arguments are the options of `truecost abba threshold`.
 
     Returns
     -------
@@ -243,8 +255,8 @@ def validate(data: Any = None, /, *, strict: bool = False, **options: Any) -> "O
     Parameters
     ----------
     data, **options
-        Arguments of :func:`truecost.score`, and optionally ``trials`` or ``ids``: a path, frame or
-        list of the required items.
+        Arguments of :func:`truecost.score`, and optionally a path, frame or list of the required
+        trials (``trials``) or of the ids of the required items (``ids``).
     strict : bool
         Treat warnings as errors. Default: False.
 

@@ -130,9 +130,10 @@ def compare_systems(
     systems : sequence of Trials, or of Items
         At least two systems, scored on the same trials or items. The first is the baseline.
     scoring : Scoring or sequence of Scoring
-        One for all systems, or one for each system if thresholds or training priors differ.
+        One object for all systems, or a list with one for each system if thresholds or training
+        priors differ.
     dims : mapping of str to str, optional
-        Subject of the rows in addition to the system: a collection or an application.
+        Further names to store in the rows, such as `{"collection": "noisy"}`.
     paired : bool
         Whether the trials of all systems are already the same, in the same order.
 
@@ -146,9 +147,21 @@ def compare_systems(
     Raises
     ------
     UsageError
-        If there are fewer than two systems, a system has no ids, or `score_system` raises it.
+        If there are fewer than two systems, a system has no ids, or `score_system` raises this
+        error.
     InputError
-        If ids, labels or units differ between the systems, or `score_system` raises it.
+        If ids, labels or units differ between the systems, or `score_system` raises this error.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import truecost as tc
+    >>> labels, noise = np.arange(400) % 2, np.random.default_rng(0).normal(size=(2, 400))
+    >>> old = tc.Trials.from_arrays(noise[0] + labels, labels, kind="score", ids=np.arange(400))
+    >>> new = tc.Trials.from_arrays(noise[1] + 4 * labels, labels, kind="score", ids=np.arange(400))
+    >>> rows, [comparisons] = tc.compare_systems([old, new], tc.Scoring(measures=("auc",)))
+    >>> print(comparisons[0].verdict)
+    better
     """
     from truecost.core.comparison import compare
 

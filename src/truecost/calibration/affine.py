@@ -365,7 +365,7 @@ class TemperatureClasses(Scaled):
 
         `training` is the array of the priors Q that the scores contain, shape (K,), each above 0.
         Default: the shares in the data. With P = Q, the result is softmax(scale * score).
-        InputError if the true class has the highest (or the lowest) score in every trial.
+        Raises InputError if the true class has the highest (or the lowest) score in every trial.
         """
         data = class_sample(scores, labels, priors, weights)
         given = data.shares

@@ -113,7 +113,7 @@ class Cubic(Fitted):
         return np.asarray(np.log(p) - np.log1p(-p) - logit(self.prior))
 
     def polynomial(self, scores: npt.ArrayLike) -> Floats:
-        """Values of the polynomial at some scores, which can be outside [0, 1]."""
+        """Values of the polynomial at the given scores; a value can be outside [0, 1]."""
         z = _placed(np.asarray(scores, np.float64), self.low, self.high)
         c0, c1, c2, c3 = self.coefficients
         return np.asarray(((c3 * z + c2) * z + c1) * z + c0)

@@ -45,19 +45,20 @@ class Spline(Fitted):
     ) -> "Spline":
         """Fit the increasing spline: the minimum of the penalised prior-weighted logistic loss.
 
-        Loss: that of `Affine.fit` + smoothing/2 times the sum of squared second differences of the
-        coefficients. The spline has 20 intervals between the outermost 0.5 % quantiles of the
-        classes, and is linear beyond.
+        Loss: the loss of `Affine.fit` plus smoothing/2 times the sum of squared second differences
+        of the coefficients. The spline has 20 intervals between the outermost 0.5 % quantiles of
+        the classes, and is linear beyond.
 
-        The default of the smoothing is chosen from 100, 10, ..., 1e-6 by cross-validation with 5
-        folds of equal shares of each class, dealt with a fixed seed: the largest value whose loss
-        exceeds the lowest by at most the standard error of the paired difference (Breiman et al.
-        1984, section 3.4.3). Values below 0.1 / n are excluded, where n = 1 / sum of (weights in
-        the loss)^2 is the effective number of trials: with so small a penalty, a few overlapping
-        trials would give hundreds of nats. A value with which a fold cannot be fitted, and all
-        smaller ones, are excluded, too. With more than 5,000 trials, trials of a class within 1/50
-        of an interval are replaced by their mean, so that the time of a fit depends little on their
-        number.
+        The default of the smoothing is one of 100, 10, ..., 1e-6. It is chosen by cross-validation:
+        the largest value whose loss exceeds the lowest loss by at most the standard error of the
+        paired difference (Breiman et al. 1984, section 3.4.3). The 5 folds have equal shares of
+        each class and are drawn with a fixed seed. Values below 0.1 / n are excluded, where n = 1 /
+        sum of (weights in the loss)^2 is the effective number of trials: with so small a penalty, a
+        few overlapping trials would give llrs of hundreds of nats. If a fold cannot be fitted with
+        a value, this value and all smaller ones are excluded.
+
+        With more than 5,000 trials, trials of a class within 1/50 of an interval are replaced by
+        their mean, so that the time of a fit depends little on their number.
 
         Parameters
         ----------

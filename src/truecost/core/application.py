@@ -107,17 +107,17 @@ class Application:
 
     @property
     def cost_miss(self) -> float:
-        """Cost of a miss, Cm; UsageError if the application is not a plain detection."""
+        """Cost of a miss, Cm. Raises UsageError if the application is not a plain detection."""
         return self.require_detection()[1][0]
 
     @property
     def cost_fa(self) -> float:
-        """Cost of a false alarm, Cf; UsageError if the application is not a plain detection."""
+        """Cost of a false alarm, Cf. Raises UsageError if it is not a plain detection."""
         return self.require_detection()[0][1]
 
     @property
     def prior(self) -> float:
-        """Prior of a target, P; UsageError if no prior was given."""
+        """Prior of a target, P. Raises UsageError if no prior was given."""
         if self.priors is None or len(self.priors) != 2:
             raise UsageError(
                 "this application has no target prior of its own: it takes the share "
@@ -140,7 +140,7 @@ class Application:
         )
 
     def require_detection(self) -> tuple[tuple[float, ...], ...]:
-        """Cost matrix of a plain detection; UsageError for other applications."""
+        """Cost matrix of a plain detection. Raises UsageError for other applications."""
         costs = ((0.0, 1.0), (1.0, 0.0)) if self.costs is None else self.costs
         if not self.plain_detection:
             raise UsageError(
@@ -246,9 +246,9 @@ class Application:
         return self.costs is None and self.priors is None
 
     def describe(self) -> dict[str, Any]:
-        """Dictionary for `Row.parameters`. `preset`: its name. `costs`: "0/1", costs by error
-        ("miss", "fa"), or rows of the matrix. `prior`: that of the target, or "empirical" (shares
-        in the data); for more than two given priors: `priors`. `prices`: the given ones.
+        """Dictionary with the keys `preset` (name), `costs` ("0/1", costs by error "miss" and "fa",
+        or rows of the matrix), `prior` (of the target; "empirical": its share in the data) or
+        `priors` (of more than two classes), and `prices`; a part of `Row.parameters`.
         """
         said: dict[str, Any] = {"preset": self.name} if self.name else {}
         costs = self.costs
@@ -357,7 +357,7 @@ PRESETS: dict[str, Preset] = {
 
 
 def preset(name: str) -> Application:
-    """Application of a preset, by its name in `PRESETS`; UsageError for other names."""
+    """Application of a preset, by its name in `PRESETS`. Raises UsageError for other names."""
     if str(name) not in PRESETS:
         raise UsageError(
             f"preset {name!r} is not known{near(name, PRESETS)}: choose one of {', '.join(PRESETS)}"

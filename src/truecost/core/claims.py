@@ -74,8 +74,8 @@ class SingleRuns(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
     pairs : int
         Number of pairs: a run of ``system`` and a run of ``against``.
     better, worse : int
-        Pairs in which the interval of the difference is entirely on the side where ``system`` is
-        better, or worse.
+        Number of pairs in which ``system`` is better (or worse) and the interval of the difference
+        excludes 0.
     inconclusive : int
         All other pairs: the interval contains 0 or does not contain the difference itself, or too
         few replicates are defined.

@@ -1,10 +1,8 @@
 """Total cost in one currency: prices times measured amounts, and their sum.
 
-A task states its amounts (`Spent`); `cost_measures` makes the measures: `total_cost`, and the cost
-of each kind of amount (`PARTS_OF`). `break_evens` returns the prices at which two systems cost the
-same. Amounts are totals by unit, so that intervals come from replicates like those of any measure;
-an amount that was measured once for a whole run (memory, say) is a tally without units
-(`Tally.constant`).
+A task states its amounts (`Spent`); `cost_measures` makes `total_cost` and the cost of each kind of
+amount (`PARTS_OF`). `break_evens` returns the prices at which two systems cost the same. Amounts
+are totals by unit; one that was measured once for a whole run is constant (`Tally.constant`).
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -74,9 +72,8 @@ class Spent:
     made : mapping of str to ndarray of float64, shape (replicates,)
         Amounts of the system, by key of the price.
     reject_all, by_hand : mapping of str to ndarray, optional
-        Amounts of the two naive baselines; None where they are not known. `reject_all`: nobody
-        asks, and everything is rejected, or stays as it was before anybody helped. `by_hand`: a
-        person does everything.
+        Amounts of the two naive baselines; None if unknown. `reject_all`: nobody asks, and all is
+        rejected, or stays as it was before anybody helped. `by_hand`: a person does everything.
     """
 
     made: Amounts
@@ -134,13 +131,19 @@ def _documented(function: Callable[..., Any], doc: str) -> Callable[..., Any]:
 
 
 _SAID = {
-    "total_cost": "Sum of price times measured amount over all prices that are given. Range "
-    "[0, inf); lower is better. Naive baseline: the cheaper of two. Either a person does "
-    "everything; or nobody is asked, and everything is rejected or stays as it is."
+    "total_cost": "Total cost: sum of price times measured amount, over all prices that are given."
+    "\n\nRange [0, inf); lower is better. Naive baseline: the cheaper of two systems: a "
+    "person does everything; or nobody is asked, and everything is rejected or stays as it is."
 } | {
-    name: f"Price times measured amount, for {', '.join(AN[key] for key in keys)}. Range [0, inf); "
-    "lower is better. No naive baseline. Undefined without a price."
-    for name, keys in PARTS_OF.items()
+    name: f"{what}.\n\nRange [0, inf); lower is better. No naive baseline. Undefined without price."
+    for name, what in {
+        "cost_misses": "Number of misses times the price of a miss",
+        "cost_false_alarms": "Number of false alarms times the price of a false alarm",
+        "cost_errors": "Wrong classes, words or seconds of speech times the price of one of them",
+        "cost_person": "Hours of the person times the price of an hour",
+        "cost_computing": "Hours of CPU and GPU and GB-hours of memory, each times its price",
+        "cost_waiting": "Hours of waiting times the price of an hour",
+    }.items()
 }
 
 

@@ -43,7 +43,7 @@ class Context:
     signature : str
         Settings of reading and scoring, separated by `|`.
     flags : tuple of str
-        Warnings (see `Row`); `estimate` adds those of the resampling.
+        Warnings (see `Row`); `estimate` adds the warnings of the resampling.
     thresholds : dict of str to float
         Decision threshold for each measure, by name.
     errors : mapping of str to float
@@ -51,7 +51,7 @@ class Context:
         that make up most of a cost). See `Measure.errors`.
     part_counts, part_signatures, part_errors : mapping of str to mapping or str
         Counts, choices and errors of single parts of the evidence, by name of the part. Only rows
-        of measures that use the part contain them.
+        of measures that use a part contain its entries.
     """
 
     dims: dict[str, str] = field(default_factory=dict)
@@ -85,10 +85,10 @@ def estimate(
     The value and the naive baseline are computed with weight 1 for all units. Replicates in which a
     measure is undefined are counted and excluded from its interval. The methods of the interval:
 
-    - `auto`: the rule of the measure (see the page on intervals). For most measures: a t interval,
-      whose degrees of freedom are the effective number of units, extended by the effect of one
-      further unit like the worst one. For error rates: the binomial interval of effective counts,
-      so that zero errors still give an upper limit above 0.
+    - `auto`: the rule of the measure (see the page on intervals). For most measures: a t interval.
+      Its degrees of freedom are the effective number of units, and it is widened as if the data
+      contained one more unit as bad as the worst. For error rates: the binomial interval of
+      effective counts, so that zero errors still give an upper limit above 0.
     - `percentile`: quantiles (1 - level) / 2 and (1 + level) / 2 of the replicates (Ferrer et al.
       2024, section 4.1).
     - `bca`: percentile interval with corrections for bias and skewness (Efron 1987; DiCiccio and
@@ -110,10 +110,11 @@ def estimate(
     level : float
         Level of the intervals, between 0 and 1.
     method : {"auto", "percentile", "bca"}
-        Method of the intervals. `bca` needs a single factor, without moving blocks.
+        Method of the intervals (see the list of methods). `bca` needs a single factor, without
+        moving blocks.
     icc : float
-        Correlation between trials of a unit that the method `auto` assumes if the data cannot show
-        it; from 0 to 1.
+        Correlation between the trials of a unit, from 0 to 1, that the method `auto` assumes if the
+        data are too few to estimate it.
     context : Context, optional
         Names and counts of the task, which the rows contain.
     jobs : int, optional

@@ -44,8 +44,9 @@ class Evidence:
     parts : mapping of str to Tally or Ranking
         Tallies (sums by unit) and rankings (sorted scores), by name.
     outer : tuple of Factor
-        Factors whose units are cells of a tally, so that a measure weighs them itself
-        (`Totals.weights`). Example: queries, for a mean over queries.
+        Factors whose units are not summed: each unit is a cell of a tally, and the measure applies
+        the weights of the units itself (`Totals.weights`). Example: queries, for a mean over
+        queries.
     """
 
     parts: Mapping[str, Part]
@@ -53,7 +54,7 @@ class Evidence:
 
     @cached_property
     def factors(self) -> dict[str, Factor]:
-        """Factors by name: those of the parts, then the outer factors.
+        """Factors by name: first the factors of the parts, then the outer factors.
 
         Raises
         ------
@@ -123,8 +124,8 @@ class Totals:
     def sums(self, part: str, statistic: str) -> Array:
         """Weighted sums of one statistic of a tally, shape (replicates, cells...).
 
-        The type is int64 if all values of the tally are whole, otherwise float64. InputError if
-        the part is a ranking.
+        The type is int64 if all values of the tally are whole, otherwise float64. Raises InputError
+        if the part is a ranking.
         """
         if part not in self._sums:
             tally = self.evidence.parts[part]
@@ -134,7 +135,10 @@ class Totals:
         return self._sums[part][statistic]
 
     def sweep(self, part: str) -> "Sweep":
-        """Threshold sweep of a ranking in each replicate; InputError if the part is a tally."""
+        """Threshold sweep of a ranking in each replicate.
+
+        Raises InputError if the part is a tally.
+        """
         if part not in self._sweeps:
             from truecost.core.sweep import Sweep
 
@@ -148,7 +152,7 @@ class Totals:
         """Weights of the units of a factor in each replicate, float64 (replicates, units).
 
         A measure uses them to weight the units of an outer factor (`Evidence.outer`). The units are
-        in the order of `Factor.labels`. InputError if no factor has this name.
+        in the order of `Factor.labels`. Raises InputError if no factor has this name.
         """
         if factor not in self.block.rows:
             raise InputError(

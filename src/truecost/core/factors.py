@@ -130,9 +130,9 @@ class Factor:
         Stratum of each unit. Units are drawn within their stratum. Default: one stratum.
     sizes : ndarray of int, shape (units,), optional
         Number of units with equal data that each label represents. Default: 1. The counts of a
-        label are those of one such unit; the weight of the label in a replicate is the number of
-        draws of any of them. A million units with a hundred different counts are drawn as fast as a
-        hundred units.
+        label are the counts of one such unit; the weight of the label in a replicate is the number
+        of draws of any of them. A million units with a hundred different counts are drawn as fast
+        as a hundred units.
     tied : ndarray of int, shape (labels,), optional
         Unit of each label, from 0, if several labels form one unit and have the same weight in
         every replicate. Example: the queries of one voice.

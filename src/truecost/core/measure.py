@@ -201,7 +201,7 @@ class Measure:
         Whether the measure needs two classes, one of which is the target.
     uses : tuple of str
         Parts of the application that change the value: "costs", "prior", "prices". Parameters and
-        signature of a row contain only these.
+        signature of a row contain only these parts.
     errors : {"misses", "false_alarms", ""}
         Kind of errors that a measure of decisions counts; empty: both.
     minimum_of : str
@@ -225,9 +225,10 @@ class Measure:
     open : bool
         Whether an option determines the parameter, so that lists show the name alone.
     follows : bool
-        Whether the direction is that of the measure that the parameter names.
+        Whether the parameter names a measure, whose direction applies.
     interval : Rule
-        Rule of the interval. Default: that of a positive value which is a smooth function of sums.
+        Rule of the interval. Default: the rule for positive values that are smooth functions of
+        sums.
     beside : bool
         Whether the measure is only reported beside other measures (`--also`); gates and
         leaderboards refuse it.
@@ -287,7 +288,7 @@ class Measure:
 
     def argument(self) -> Any:
         """Parameter as the function receives it: the result of `parse`, or the text without
-        `parse`; None if the measure has no parameter. UsageError if the text is not valid.
+        `parse`; None if the measure has no parameter. Raises UsageError for an invalid text.
         """
         if self.parameter is None or self.parse is None:
             return self.parameter

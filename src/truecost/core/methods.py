@@ -70,11 +70,11 @@ def estimate_method(members: Sequence[Estimate], runs: Runs, plan: Plan) -> Meth
     With x_j the value of run j, J the number of runs, x_j^(r) the value of run j in replicate r,
     and v_j^(r) the weight of the run in replicate r:
 
-    - the value of both estimates is the mean over runs, sum_j x_j / J. The naive baseline is the
-      mean over runs too;
-    - The replicates of ``run`` are all x_j^(r);
-    - ``mean`` has the replicates sum_j v_j^(r) x_j^(r) / sum_j v_j^(r); a replicate is undefined if
-      a run with a weight above 0 is undefined.
+    - The value of both estimates is the mean over runs, sum_j x_j / J. The naive baseline is the
+      mean over runs, too.
+    - The replicates of the estimate ``run`` are all x_j^(r).
+    - The replicates of the estimate ``mean`` are sum_j v_j^(r) x_j^(r) / sum_j v_j^(r). A replicate
+      is undefined if a run with a weight above 0 is undefined.
 
     The intervals with the method ``percentile`` are percentiles of these replicates. With the
     method ``auto``, the variation of the test and the variation of the runs are combined on the

@@ -52,10 +52,10 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         Parameters of the value: `preset`, `costs`, and `prior` or `priors` of the application (see
         `Application.describe`); `prices`; `variant`, the parameter of the measure.
     dims : dict of str to str
-        Subject of the row: `system`; `collection` and `application` if there are several;
-        `estimator` (`run`, `mean`) of a method; `subset` of a subset.
+        Names that identify the row: `system`; `collection` and `application`, if there are several;
+        `subset`, for a subset; `estimator` (`run` or `mean`), for a training method.
     value, lower, upper : float or None
-        Value, and lower and upper end of its interval, in the unit of the measure. None if
+        Value, and lower and upper end of its interval, on the scale of the measure. None if
         undefined or infinite (`reason` states which).
     level : float
         Level of the interval, between 0 and 1.
@@ -70,7 +70,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     factors : tuple of str
         Names of the resampled factors, without those that the plan holds fixed.
     n_units : int
-        Number of units; of crossed factors, the smallest number; of a method, that of the test set.
+        Number of units. Crossed factors: the smallest number. Method: units of the test set.
     units_by_factor : dict of str to int
         Number of units of each factor, if several factors are crossed. For a method, the key
         `COLUMN of METHOD` has the number of its runs.
@@ -91,10 +91,10 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
           over runs).
         - `impossible`: trials whose true class has probability 0.
         - `runs`, `lowest_run`, `highest_run`: runs of a method, and their lowest and highest value.
-        - `best_of`: systems scored so far on this evaluation set, if this one is the best;
-          `best_of_optimism`: largest bias of the value by this choice, in the unit of the measure.
-        - Sums that a measure of items divides: words, n-grams, seconds of speaker time.
-        - Further results of a measure: `NAME` for the value, `NAME_mean` over replicates.
+        - `best_of`: number of systems scored so far on this evaluation set, if this one is best;
+          `best_of_optimism`: largest bias of the value that results from choosing the best one.
+        - Sums from which a measure of items is computed: words, n-grams, seconds of speaker time.
+        - Further results of a measure: `NAME` in the data, `NAME_mean`: mean over replicates.
     rates : tuple of Kind
         Error rates that the value is computed from, each with its errors, trials and interval;
         empty for measures without error rates.
@@ -110,25 +110,25 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
         - `trials_as_units`: no unit was named, so each trial is resampled on its own; dependent
           trials make the interval too narrow;
-        - `items_as_units`: no unit was named, so each utterance or sentence is resampled alone;
+        - `items_as_units`: as `trials_as_units`, for utterances or sentences;
         - `crossed`: several factors or sides; the interval is conservative;
         - `few_units`: fewer than 20 units (percentile and bca intervals), or fewer than a measure
           needs (auto); the interval is too narrow;
         - `few_effective_units`: a few units determine most of the value;
-        - `clustered_errors`: fewer than 20 effective units (Kish 1965) with several trials each, so
-          that the correlation within units is uncertain;
+        - `clustered_errors`: the effective number of units (Kish 1965) is below 20, and units have
+          several trials each, so that the correlation within units is uncertain;
         - `rare_losses`: the value is a mean of losses over at most 50 trials of a class, each its
           own unit, so rare large losses may be missing from the data;
         - `in_order`: units in order of time may be correlated more than the interval assumes;
-        - `few_runs`: a method has fewer than 20 runs; the interval is too narrow if runs vary;
+        - `few_runs`: a method has fewer than 20 runs; the interval may be too narrow;
         - `few_errors`: fewer than 10 errors of a kind that the measure counts;
         - `no_spread`: the interval has no width, although the value is not the naive baseline;
         - `combined`: few units (`counts["carrying"]`) determine the difference, so its interval
           combines those of both systems. This interval contains 0, but the paired percentile
           interval (`counts["paired_lower"]`, `counts["paired_upper"]`) does not;
         - `undefined_replicates`: the measure is undefined in some replicates;
-        - `uncorrected`: the value uses machine labels alone (AB/BA); it is right only if these are
-          calibrated in each cell;
+        - `uncorrected`: the value uses machine labels alone (AB/BA); it is right only if they
+          are calibrated in each cell;
         - `other_side`: a ratio is above 1 by machine labels and below 1 by human labels, or the
           reverse, and one of the two intervals excludes 1;
         - `label_mix`: the arms have different shares of labels, unlike the pooled estimate assumes;
@@ -148,8 +148,8 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         - `separated`: no target has a lower score than a nontarget;
         - `outside`: the value is outside its own interval;
         - `threshold_chosen`: the threshold was chosen on these data;
-        - `best_of_many`: by the ledger, the best of `counts["best_of"]` systems that were scored
-          on this evaluation set;
+        - `best_of_many`: the system is the best of `counts["best_of"]` systems that were scored on
+          this evaluation set, according to the results ledger;
         - `alone`: the interval of a difference excludes 0, but not after a correction for all
           `counts["compared"]` comparisons of its measure in the run.
     signature : str
@@ -261,10 +261,10 @@ class Estimate(Row, frozen=True, kw_only=True, eq=False):
     counted : str
         Hash of the counts behind the value. Equal hashes mean equal counts.
     icc : float
-        Correlation between the trials of a unit that the method `auto` assumes if the data cannot
-        show it.
+        Correlation between the trials of a unit that the method `auto` assumes if the data are too
+        few to estimate it.
     resampling : str
-        Description of the resampling. Two estimates can be paired only if it is equal.
+        Description of the resampling. Only estimates with equal descriptions can be paired.
     """
 
     point: float
@@ -285,7 +285,7 @@ class Estimate(Row, frozen=True, kw_only=True, eq=False):
 
     @property
     def half_width(self) -> float:
-        """Half the width of the interval, in the unit of the measure; NaN without an interval."""
+        """Half the width of the interval, on the scale of the measure; NaN without an interval."""
         if self.lower is None or self.upper is None:
             return float("nan")
         return (self.upper - self.lower) / 2
@@ -295,14 +295,14 @@ class Estimate(Row, frozen=True, kw_only=True, eq=False):
         up.
 
         n is the present number of units and h the present half-width, which is proportional to 1 /
-        sqrt(n). The factor 1.2 allows for the spread of half-widths: with it about 87 % of such
-        studies reach w, without it 57 %. If h is at most w, the result is at most n. With several
-        crossed factors, n is the number of units of the factor with the fewest.
+        sqrt(n). The factor 1.2 allows for the spread of half-widths: with the factor, 87 % of
+        such studies reach w, without it 57 %. If h is at most w, the result is at most n. With
+        several crossed factors, n is the number of units of the factor with the fewest units.
 
         Parameters
         ----------
         half_width : float, optional
-            Half-width w, in the unit of the measure. Default: h / 2, which needs 4.8 n units.
+            Half-width w, on the scale of the measure. Default: h / 2, which needs 4.8 n units.
 
         Returns
         -------

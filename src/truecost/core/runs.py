@@ -41,7 +41,7 @@ class Runs:
     Parameters
     ----------
     method : str
-        Name of the method. The random weights of its runs depend on it.
+        Name of the method. The random weights of the runs depend on this name.
     levels : mapping of str to sequence of str
         For each column that distinguishes runs (a seed, a training set): its level in each run. Two
         columns are crossed: the weight of a run is the product of the weights of its two levels.
@@ -110,12 +110,12 @@ class Runs:
         return len(next(iter(self.levels.values())))
 
     def named(self, levels: Sequence[str]) -> str:
-        """The name of a run: `seed 3, training a`."""
+        """Name of the run with these levels, such as `seed 3, training a`."""
         return ", ".join(f"{k} {v}" for k, v in zip(self.levels, levels, strict=True))
 
     def key(self, column: str) -> str:
-        """The factor's name for a column: `seed of METHOD`, so that no two methods are paired;
-        that of training sets which methods share is the column's.
+        """Name of the resampled factor of a column: `seed of METHOD`, because the runs of different
+        methods are drawn independently; for shared training sets (`sets`), the name of the column.
         """
         return column if column == self.sets else f"{column} of {self.method}"
 
@@ -126,17 +126,20 @@ class Runs:
 
     @property
     def varied(self) -> dict[str, int]:
-        """Number of levels of each column that `mean` resamples: not held, and more than one."""
+        """Number of levels of each column that is resampled for the value `mean`.
+
+        Columns in `hold` and columns with one level are left out.
+        """
         sizes = self.sizes
         if sizes.get(self.sets, 0) > 1:  # the seeds of a set come with it
             sizes = {self.sets: sizes[self.sets]}
         return {n: size for n, size in sizes.items() if size > 1 and n not in self.hold}
 
     def weights(self, plan: Plan) -> Floats:
-        """The weight of each run in each replicate, float64 (replicates, runs).
+        """Weight of each run in each replicate, float64 (replicates, runs).
 
-        All zero in a replicate that holds no run (two columns whose levels are not all combined).
-        The scheme is multinomial for every scheme of the test units.
+        With two columns whose levels are not all combined, all weights of a replicate can be 0. The
+        levels are drawn by the scheme multinomial, even if the plan has another scheme.
         """
         found = np.ones((plan.replicates, len(self)))
         drawn = Plan(plan.replicates, plan.seed)

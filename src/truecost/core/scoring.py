@@ -40,15 +40,17 @@ class Scoring:
     level : float
         Level of the intervals, between 0 and 1.
     method : {"auto", "percentile", "bca"}
-        Method of the intervals (see `truecost.estimate`).
+        Method of the intervals. `auto`: t or binomial limits. `percentile`, `bca`: bootstrap (see
+        `truecost.estimate`).
     icc : float
-        Correlation between the trials of a unit that the method `auto` assumes if it cannot be
-        estimated from the data.
+        Correlation between the trials of a unit, from 0 to 1, that the method `auto` assumes if the
+        data are too few to estimate it.
     subsets : tuple of str or (str, str)
         Subsets to score in addition to the whole data.
 
         - `COLUMN`: one subset for each value of the column.
-        - `COLUMN vs VALUE`: for each other value, its trials together with those of VALUE.
+        - `COLUMN vs VALUE`: one subset for each other value of the column, with the trials of this
+          value and of VALUE.
         - A condition, such as `snr < 10`.
         - A pair: the name of the subset, and its column or condition.
     jobs : int, optional
@@ -95,7 +97,7 @@ class Scoring:
 
     def chosen(self, kind: type[Chosen]) -> Chosen:
         """Choices of a task, as an object of the class `kind`. Default: the defaults of the class.
-        UsageError if the choices belong to another task.
+        Raises UsageError if the choices belong to another task.
         """
         if self.choices is None:
             return kind()

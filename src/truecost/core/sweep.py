@@ -103,8 +103,8 @@ class Sweep:
         """Minimum over thresholds as in `minimum`, and its threshold; both float64 (replicates,).
 
         The threshold is infinite if it is best to reject all trials; it has no meaning if the
-        minimum is NaN. With `ties`, it is the lowest threshold with the minimum (slower), otherwise
-        any of them.
+        minimum is NaN. With `ties`, the threshold is the lowest one with the minimum (slower);
+        otherwise it is any threshold with the minimum.
         """
         from truecost.kernels.sweeps import lowest_costs
 
@@ -129,7 +129,7 @@ class Sweep:
     def eer(self, kind: str = "rocch") -> Floats:
         """Equal error rate; float64 (replicates,), NaN without targets or nontargets.
 
-        `kind` is the definition, a parameter of the measure `eer`.
+        `kind` is the definition: the parameter of the measure `eer`, such as `nearest`.
 
         Raises
         ------

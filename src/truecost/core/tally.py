@@ -104,7 +104,7 @@ class Tally:
         Raises
         ------
         InputError
-            If a column has not one entry for each row, or a code has no unit or label.
+            If the length of a column is not the number of rows, or a code has no unit or label.
 
         Examples
         --------

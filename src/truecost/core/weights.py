@@ -298,7 +298,7 @@ class Weights:
         ------
         UsageError, InputError
             If Poisson weights are asked for a factor with strata, or moving blocks for labels that
-            represent several units, or a factor has not one stratum code for each unit.
+            represent several units, or the number of stratum codes is not the number of units.
         """
         stop = self.count if stop is None else stop
         return Block(

@@ -145,7 +145,8 @@ def read(
         Whether a file without records is accepted, as the output of a system that found nothing
         (Kaldi text, trn, CTM and RTTM).
     metadata : bool
-        Whether a list of two fields is accepted although its second column has no name.
+        Whether the file is a table of metadata. A list of two fields without a header (`utt1
+        babble`) is then accepted; otherwise it is an error, because its second column has no name.
 
     Returns
     -------
@@ -159,6 +160,14 @@ def read(
     InputError
         If the file does not exist, is empty, damaged or malformed, or no layout fits. The message
         names the line if possible.
+
+    Examples
+    --------
+    >>> from importlib.resources import files
+    >>> import truecost as tc
+    >>> table = tc.read(files("truecost") / "data" / "demo" / "network.csv")
+    >>> table.columns
+    ['trial', 'speaker', 'word', 'active', 'label', 'score']
     """
     if not isinstance(path, str | Path):
         raise UsageError(

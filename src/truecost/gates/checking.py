@@ -252,10 +252,10 @@ def assert_gate(
     estimate : Estimate, Row or Comparison
         Value to check; for a comparison, its difference.
     max_upper : float, optional
-        Largest allowed upper end of the interval, in the unit of the measure; for measures whose
+        Largest allowed upper end of the interval, on the scale of the measure; for measures whose
         lower values are better.
     min_lower : float, optional
-        Smallest allowed lower end of the interval, in the unit of the measure; for measures whose
+        Smallest allowed lower end of the interval, on the scale of the measure; for measures whose
         higher values are better.
     max_upper_delta, min_lower_delta : float, optional
         The corresponding limits for a difference from a baseline.

@@ -33,12 +33,12 @@ class Gate(
     """A quality gate: a limit that the whole confidence interval of a measure must keep; a
     ``[[gate]]`` table of a study.
 
-    Exactly one limit is required, in the unit of the measure. ``max_upper`` limits the upper end of
-    the interval, for measures whose lower values are better; ``min_lower`` limits the lower end,
-    for measures whose higher values are better. ``max_upper_delta`` and ``min_lower_delta`` limit
-    the difference from the system ``baseline``. All other attributes select rows of the result,
-    except ``name``, ``undecided`` (result if the limit is inside the interval) and ``method``
-    (required method of the interval).
+    Exactly one limit is required, on the scale of the measure. ``max_upper`` limits the upper end
+    of the interval, if lower values are better; ``min_lower`` limits the lower end, if higher
+    values are better. ``max_upper_delta`` and ``min_lower_delta`` limit the difference from the
+    system ``baseline``. All other attributes select rows of the result, except ``name``,
+    ``undecided`` (result if the limit is inside the interval) and ``method`` (required method of
+    the interval).
 
     Raises
     ------
@@ -126,7 +126,7 @@ class Gate(
 
     @property
     def limit(self) -> float:
-        """Value of the limit, in the unit of the measure."""
+        """Value of the limit, on the scale of the measure."""
         return float(getattr(self, self.key))
 
     @property
@@ -144,7 +144,7 @@ class Gate(
         return self.title_in("")
 
     def title_in(self, scale: Scale) -> str:
-        """Name of the gate; without a name, its measure and limit in the unit ``scale``, such as
+        """Name of the gate; without a name, its measure and its limit in ``scale``, such as
         percent.
         """
         against = f" against {self.baseline}" if self.baseline is not None else ""

@@ -28,7 +28,7 @@ FORM = "write MEASURE:KEY=VALUE,..., such as act_dcf:max_upper=0.3,subset=noise=
 def parse_gate(text: str) -> Gate:
     """A gate from text: `MEASURE:KEY=VALUE,KEY=VALUE`, or `MEASURE<=LIMIT`.
 
-    A measure may have a variant (`eer:nearest`). The keys are the attributes of
+    A measure may have a parameter (`eer:nearest`). The keys are the attributes of
     :class:`truecost.Gate`.
 
     Raises
@@ -187,19 +187,22 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     dims : dict of str to str
         System, subset, application and collection of the row.
     value, lower, upper : float or None
-        Value and confidence interval; of the difference if the gate names a baseline.
+        Value and confidence interval. For a gate with a baseline: difference from the baseline.
     level : float
         Confidence level of the interval.
     limit : float
-        Limit of the gate, in the unit of the measure.
+        Limit of the gate, on the scale of the measure.
     message : str
         Explanation of the state in a sentence.
     units_needed : int or None
-        Approximate number of units, in all, that would decide an undecided gate with a power of 80
-        % if the true value is the measured value. It is n ((z + 0.84) / z * a / w)^2, with n the
-        present number of units, a the distance from the value to the end of the interval beyond the
-        limit (if the value itself is beyond the limit: to the other end), w the distance from the
-        value to the limit, and z the normal quantile (1.96 at a level of 95 %).
+        Approximate number of units, in all, that would decide an undecided gate with a power of
+        80 %, if the true value is the measured value: n ((z + 0.84) / z * a / w)^2.
+
+        - n: present number of units;
+        - a: distance from the value to the end of the interval that is beyond the limit, or to the
+          other end if the value itself is beyond the limit;
+        - w: distance from the value to the limit;
+        - z: normal quantile (1.96 at a level of 95 %).
     hours_needed : int or None
         Corresponding number of hours of audio, for rates of events in time.
     reason : str or None
@@ -241,7 +244,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def apart(self) -> float:
-        """The limit. Values are shown with enough digits to distinguish them from it."""
+        """Limit of the gate; values are shown with so many digits that they differ from it."""
         return self.limit
 
     @property

@@ -218,7 +218,8 @@ def run_stream(
     budget : Budget
         Limit for the number of questions.
     log : LogWriter
-        Open event log; it may already contain other streams. The function does not close it.
+        Open event log, which may already contain other streams. The function does not close the
+        log.
     run : str
         Name of the run in each event.
     record_cpu : bool

@@ -127,7 +127,8 @@ class RecordedExpert:
         )
 
     def volunteer(self, batch: Batch, outputs: Outputs, given: Sequence[Answer]) -> Answer | None:
-        """Next correction that the person volunteered for this batch; None if there is none now.
+        """Next correction that the person volunteered for this batch; None if no correction follows
+        now.
 
         Parameters
         ----------

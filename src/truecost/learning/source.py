@@ -46,8 +46,7 @@ class Source(SourceTable, frozen=True, kw_only=True, omit_defaults=False):
     ----------
     name : {"table", "digits", "fsdd", "common-voice", "drift"}
         Kind of source. `table`: file of features. `digits`: handwritten digits of scikit-learn.
-        `fsdd`: spoken digits. `common-voice`: languages of Common Voice. `drift`: generator of the
-        package river.
+        `fsdd`: spoken digits. `common-voice`: languages of Common Voice. `drift`: package river.
     file : str, optional
         Path of the table of features; for `fsdd`, of a file with its features.
     folder : str, optional
@@ -56,7 +55,7 @@ class Source(SourceTable, frozen=True, kw_only=True, omit_defaults=False):
         List of the clips (`common-voice`): a path, or the name of a file in `folder` or in the
         folder of each language.
     extractor : str, optional
-        Function that turns the path of a clip into a vector, as `module:function`.
+        Function `module:function` that turns the path of a clip into a vector of features.
     id : str, optional
         Column with the ids of the items. Default: the first of `id`, `ids`, `path`, `paths`;
         without one of these columns, row numbers.
@@ -69,10 +68,10 @@ class Source(SourceTable, frozen=True, kw_only=True, omit_defaults=False):
     features : tuple of str
         Feature columns. Default: the matrix of an .npz file, or all other columns.
     context : tuple of str
-        Features that use later items of the stream. Such features make a system look better than it
-        is, and a program cannot detect them. Without `allow_lookahead`, they are an error.
+        Features that use later items of the stream, so that a system looks better than it is; an
+        error without `allow_lookahead`.
     allow_lookahead : bool
-        Whether the features of `context` are allowed. The signature names them.
+        Whether the features of `context` are allowed. The signature names these features.
     kind : str, optional
         Kind of the labels: detection, classes or numbers. Default: detection if there are targets
         or the labels are 0 and 1 (1 is the target), otherwise classes.
@@ -84,8 +83,10 @@ class Source(SourceTable, frozen=True, kw_only=True, omit_defaults=False):
         Label to detect, or several labels, each with a stream of its own. Default for `digits` and
         `fsdd`: 0 to 4, unless `kind` is classes or numbers.
     order : {"given", "time", "shuffled", "dirichlet"}, optional
-        Order of the items. Default: `time` for a table with a time column, `given` for other tables
-        and `drift`, otherwise `dirichlet` (for numbers: `shuffled`).
+        Order of the items. `given`: as in the source. `time`: by the column `time`. `shuffled`:
+        random. `dirichlet`: random, and classes appear and disappear (Lindsey et al.). Default:
+        `time` for a table with a time column, `given` for other tables and `drift`, otherwise
+        `dirichlet` (for numbers: `shuffled`).
     chunks : int, optional
         Number of chunks of the Dirichlet order. Default: number of classes.
     concentration : float
@@ -95,12 +96,11 @@ class Source(SourceTable, frozen=True, kw_only=True, omit_defaults=False):
     pool : int or float, optional
         Size of the training pool: a number of items, or a share below 1.
     prevalence : float, optional
-        Share of targets in the stream, in (0, 1). Random items are left out until the stream has
-        exactly this share.
+        Share of targets in the stream, in (0, 1); random items are left out to reach it.
     drift : str, optional
         Generator of the package river: a name in `river.datasets.synth`, or `module:Class`.
     options : dict
-        Arguments of the generator. A table with the key `generator` is itself a generator.
+        Arguments of the generator. A table with the key `generator` becomes a generator, too.
     """
 
     name: str

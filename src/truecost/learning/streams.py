@@ -342,7 +342,7 @@ def streams_of(
     """Make the streams of a source for one seed.
 
     There is one stream for each target, or a single stream if there are no targets. If the source
-    has a stream column, this holds for each value of the column.
+    has a stream column, each value of the column has streams of its own.
 
     Parameters
     ----------

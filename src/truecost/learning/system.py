@@ -82,7 +82,7 @@ class Outputs:
         Score of each item. Detection: higher for the target. Classification: probability of the
         decision. Regression: the predicted number. Texts need no scores; the log then contains 0.
     probabilities : ndarray of float64, shape (items, classes), optional
-        Probability of each class. Most query strategies need it.
+        Probability of each class. Most query strategies need these probabilities.
     logits : ndarray of float64, shape (items, classes), optional
         Unnormalised log-probabilities, for the energy strategy. Default: logarithms of the
         probabilities.

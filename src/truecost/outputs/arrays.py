@@ -196,14 +196,15 @@ def count_diarization(
     skip_overlap : bool
         Do not score times at which several reference speakers speak. Default: False.
     mapping : {"scored", "evaluated"}
-        Times that decide which output speaker is mapped to which reference speaker (see
-        :class:`truecost.tasks.diarization.DiarizationOptions`).
+        Times by which output speakers are mapped to reference speakers, so that their common
+        speaking time is longest. ``scored`` (default): only scored times. ``evaluated``: all times.
     uem : mapping of str to array_like, or frame of polars or pandas, optional
         Scored regions, with the columns ``recording``, ``start`` and ``end``. Default: from the
         first start to the last end in reference and hypothesis.
     tolerance, merge_gaps : float
-        Settings of the voice-activity measures (see
-        :class:`truecost.tasks.diarization.DiarizationOptions`). Default: 0.
+        Settings of the voice-activity measures, in seconds: ``tolerance`` on each side of every
+        boundary of speech is not scored; pauses shorter than ``merge_gaps`` count as speech.
+        Default: 0.
     allow_duplicates : bool
         Count repeated segments once. Default: a repeated segment is an error.
     measures : iterable of str, or str

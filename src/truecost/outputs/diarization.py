@@ -72,9 +72,9 @@ class DiarizationOptions(FileOptions):
     skip_overlap : bool
         Do not score times at which several reference speakers speak. Default: False.
     mapping : {"scored", "evaluated"}
-        Times that decide which output speaker is mapped to which reference speaker: the mapping
-        maximises their common speaking time. ``scored``: only scored times; ``evaluated``: all
-        times, including collars and overlapping speech, as in md-eval. Default: ``scored``.
+        Times by which output speakers are mapped to reference speakers, so that their common
+        speaking time is longest. ``scored`` (default): only scored times. ``evaluated``: all times,
+        including collars and overlapping speech, as in md-eval.
     tolerance : float
         Seconds on each side of every boundary of reference speech that are not scored, for
         voice-activity measures only. Default: 0.

@@ -53,8 +53,8 @@ class Counting:
     events : frozenset of str
         Groups whose errors are single events (words). The errors of other groups are durations.
     alone : frozenset of str
-        Groups that count other items than usual (recordings instead of utterances), so that they
-        cannot be combined with other groups.
+        Groups whose items differ from those of the task (recordings instead of utterances), so that
+        they cannot be combined with other groups.
     correlated : bool
         Whether items of the same speaker or document are expected to have correlated errors. If so,
         a result without a column of units has a warning.

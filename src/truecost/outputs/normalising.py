@@ -221,7 +221,7 @@ def normalise(texts: pl.Series, steps: Sequence[str] = ()) -> pl.Series:
     texts : polars.Series of str
         Texts without nulls.
     steps : sequence of str
-        Steps from `truecost list normalisations`. An unknown step is a UsageError.
+        Names of steps (`truecost list normalisations`). An unknown name is a UsageError.
 
     Examples
     --------

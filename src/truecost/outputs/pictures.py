@@ -49,8 +49,8 @@ def error_breakdown(rows: Sequence[Row], *, title: str = "") -> Picture:
     """Stacked bars of the errors that an error rate adds up, with the interval of the rate.
 
     The parts of `wer`, `cer` and `per` are substitutions, deletions and insertions; those of `der`
-    are missed speech, false alarm and speaker confusion. The axis ends at three times the reference
-    at most.
+    are missed speech, false alarm and speaker confusion. The axis ends at 300 % of the reference at
+    most.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def matching(rows: Sequence[Row], *, title: str = "") -> Picture:
     Raises
     ------
     UsageError
-        If no row is a value of `bleu`, or the rows have several variants of it.
+        If no row is a value of `bleu`, or the rows have different parameters of `bleu`.
 
     Examples
     --------

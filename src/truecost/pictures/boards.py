@@ -218,7 +218,7 @@ def stacks(
     Parameters
     ----------
     counts : mapping of str to sequence of float
-        Amounts of each kind, by name of the bar.
+        Amounts of each bar, by its name: one amount for each kind.
     kinds : sequence of str
         Names of the kinds, in the order of the amounts.
     of : str

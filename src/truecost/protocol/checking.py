@@ -258,7 +258,7 @@ def check(
         Group columns that several sets may share, because the same groups (speakers, devices) occur
         in later use.
     nested : bool, optional
-        Check inner folds too. Default: they are checked if the table has columns of them.
+        Check inner folds too. Default: True if the table has columns of inner folds.
     plan : Plan
         Number of bootstrap replicates and seed for the comparison of class shares.
     jobs : int, optional

@@ -101,7 +101,8 @@ def deal_shares(
     Parameters
     ----------
     profiles : Profiles
-        Number of samples of each cell in each unit; at least as many units as sets.
+        Number of samples of each cell (level of an axis) in each unit; there are at least as many
+        units as sets.
     shares : ndarray of float64, shape (sets,)
         Wanted share of the samples of each set; the shares sum to 1.
     seed : int
@@ -109,7 +110,8 @@ def deal_shares(
     purpose : str
         Name of the random draw; draws with different names are independent.
     tried : int
-        Largest number of possible assignments for which all are tried. Default: 100,000.
+        If there are at most this many possible assignments, all of them are tried. Default:
+        100,000.
     """
     from truecost.kernels.dealing import deal, improve, try_all
 
@@ -152,7 +154,7 @@ def imbalance(profiles: Profiles, places: Ints, shares: Floats) -> float:
     Parameters
     ----------
     profiles : Profiles
-        Number of samples of each cell in each unit.
+        Number of samples of each cell (level of an axis) in each unit.
     places : ndarray of int64, shape (units,)
         Index of the set of each unit.
     shares : ndarray of float64, shape (sets,)

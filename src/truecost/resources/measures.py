@@ -164,7 +164,7 @@ def pmu_searching(totals: Totals, _: Application) -> Result:
 
 
 def pl(totals: Totals, application: Application) -> Result:
-    """Processing load: 0.1 ISF PMU_indexing + 0.9 SSF PMU_searching.
+    """Processing load: `0.1 ISF PMU_indexing + 0.9 SSF PMU_searching`.
 
     ISF and SSF are the speed factors `isf` and `ssf`; PMU is the peak memory of a phase in GB.
     Range [0, inf); lower is better. No naive baseline. Rodriguez-Fuentes & Penagarikano 2013, Eq.

@@ -50,7 +50,7 @@ NAMES = (
 
 
 def quiet_frames(clip: Floats) -> Bools:
-    """Mark the frames whose level is that of background noise alone; bool, shape (frames,).
+    """Mark the frames that contain only background noise; bool, shape (frames,).
 
     The level of a frame is the mean power of five frames, centred on it. The noise floor is the
     level of the quietest 100 ms. A frame contains only noise if its level and the levels of the two

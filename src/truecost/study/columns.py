@@ -38,12 +38,12 @@ class Options:
         - `score`: scores that only rank the trials.
         - `decision`: decided classes.
         - `number`: predicted numbers.
-        - `values`: no scores; measures are means of columns.
+        - `values`: no scores, only columns of numbers, whose means are measures (`mean:COLUMN`).
     columns : mapping of str to str
         Column for each key. Columns with the names `score`, `label`, `id` and `unit` need no entry.
 
         - `id`: trial id, by which files are joined and systems paired.
-        - `score`: score; `a+b+c` for one column for each class.
+        - `score`: column of scores; `a+b+c`: one column for each class.
         - `label`: true class or number.
         - `soft`: probability that the trial is a target, in place of a label.
         - `annotators`: labels of several annotators, in place of a label. `a+b+c`: a column for
@@ -70,7 +70,7 @@ class Options:
         For `any`: smallest share of the annotators that makes a label right, above 0 and at most 1.
         Default: one annotator suffices.
     values : tuple of str
-        Columns of numbers whose means are measures.
+        Columns of numbers, for the measures `mean:COLUMN`.
     machine : str, optional
         Column with labels by a machine for all trials; human labels may then be missing.
 

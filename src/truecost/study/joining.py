@@ -125,7 +125,8 @@ def join_metadata(
 
         - `id`: the new columns keep their names.
         - Another column, such as `enroll`: the new names begin with it (`enroll.speaker`).
-        - `COLUMN.NAME`, if no column has this name: the single new column is `COLUMN.NAME`.
+        - `COLUMN.NAME`, if no column has this name: the metadata have a single new column, which
+          gets the name `COLUMN.NAME` (for `id.NAME`: `NAME`).
         - The last part of a column name is sufficient if only one column ends with it.
     id_column : str
         Column of `table` with the ids.

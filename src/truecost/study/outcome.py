@@ -310,8 +310,8 @@ class Outcome(Shown):
         )
 
     def described_as(self, kind: type[Kind]) -> tuple[Kind, ...]:
-        """Further results of one type, for example all ``Chosen`` (chosen thresholds): first those
-        of ``parts``, then those of the whole run.
+        """Further results of one type, for example all ``Chosen`` (chosen thresholds): the results
+        of ``parts``, followed by the results of the whole run.
         """
         found = [d for part in self.parts for d in part.described_as(kind)]
         return (*found, *(d for d in self.described if isinstance(d, kind)))

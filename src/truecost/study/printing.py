@@ -63,8 +63,8 @@ class Shown:
         return pl.DataFrame(records_of(self._outcome()), infer_schema_length=None)
 
     def to_pandas(self) -> Any:
-        """All values as a pandas frame, one row for each value. MissingExtraError if pandas is
-        missing.
+        """All values as a pandas frame, one row for each value. Raises MissingExtraError if pandas
+        is not installed.
         """
         try:
             pandas = importlib.import_module("pandas")

@@ -121,7 +121,7 @@ def run_lifelong(
     life : Life
         Amount of help; used only if `passing` is `assisted`.
     log : LogWriter
-        Open event log. The function does not close it.
+        Open event log. The function does not close the log.
     passing : {"assisted", "unsupervised", "frozen"}
         Way in which the system learns. `assisted`: with the help of `life`. `unsupervised`: without
         a person. `frozen`: not at all; the initial version predicts everything.

@@ -62,7 +62,8 @@ def run_spurious(study: Study, progress: Progress | None = None) -> Outcome:
     study : Study
         Study with a ``[spurious]`` table.
     progress : callable, optional
-        Function that is called with the progress of the computation.
+        Function that is called with the current step, the number of finished replicates, and the
+        number of all replicates.
 
     Raises
     ------

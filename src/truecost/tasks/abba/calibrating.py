@@ -50,7 +50,7 @@ OTHER_MIX = (
 
 @dataclass(frozen=True, eq=False)
 class MachineCalibration:
-    """Result of `calibrate_machine`: a probability for each item, and checks of their quality.
+    """Result of `calibrate_machine`: probabilities of the items, and checks of their quality.
 
     Attributes
     ----------
@@ -150,20 +150,26 @@ def calibrate_machine(
 
     With `train`, the map is fitted to the labelled items of that deployment. Without it, the log is
     cross-fitted by folds of units: the probability of a labelled item is from a fit to the other
-    folds, that of an item without a label is the mean over the fits. Labels have their inverse
-    inclusion probability as weight.
+    folds; the probability of an item without a label is the mean over the fits. Labels have their
+    inverse inclusion probability as weight.
 
     The map is compared with an isotonic fit (pooled adjacent violators). A warning is raised if
-    their mean absolute difference is above 0.05 and above 0.48 n^(-1/3) for n labels. With a right
-    map, about one of 100 data sets is above this bound (measured for three logistic truths and 40
-    to 1,500 labels); it is above 0.05 up to 884 labels. n is (sum w)^2 / sum w^2.
+    their mean absolute difference is above 0.05 and above 0.48 n^(-1/3), where n = (sum w)^2 / sum
+    w^2 is the effective number of labels and w the weight of a label. With a right map, about one
+    of 100 data sets is above the bound 0.48 n^(-1/3), as measured for three logistic truths and 40
+    to 1,500 labels. Up to 884 labels, this bound is above 0.05.
 
-    Interval of the difference D in a cell: D -+ t s, clipped to [-1, 1], with t of Student's
-    distribution with G - 1 degrees of freedom for G units. s^2 is the larger of two variances:
-    between units, G / (G - 1) sum over units of (sum w (y - p - D))^2 / (sum w)^2, and of labels
-    drawn from the probabilities, sum w^2 p (1 - p) / (sum w)^2, for cells with few, equal labels.
-    The fits are treated as fixed. A warning is raised if the interval at 98.75 % excludes 0; by
-    chance, this happens in any of four cells in at most 5 % of data sets.
+    The difference D of a cell is the weighted mean of y - p, with the label y and the probability p
+    of an item. Its interval is D -+ t s, clipped to [-1, 1]; t is a quantile of Student's
+    distribution with G - 1 degrees of freedom for G units, and s^2 is the larger of two variances:
+
+    - between units: G / (G - 1) sum over units of (sum w (y - p - D))^2 / (sum w)^2;
+    - of labels drawn from the probabilities: sum w^2 p (1 - p) / (sum w)^2, which is the larger one
+      in cells with few, equal labels.
+
+    The fits are treated as fixed. A warning is raised if abs(D) is above 0.02 and the interval at
+    98.75 % excludes 0. With right probabilities, at most 5 % of data sets have a warning in at
+    least one of the four cells.
 
     Parameters
     ----------
@@ -176,7 +182,7 @@ def calibrate_machine(
         `affine`.
 
         - `spline`: monotone P-spline.
-        - `poly3`: cubic polynomial of Petegrosso et al. 2022, or the spline if it is not monotone.
+        - `poly3`: cubic polynomial of Petegrosso et al. 2022; if it is not monotone, the spline.
         - `affine`: logistic regression with the targets of Platt (1999), (T + 1) / (T + 2) and 1 /
           (N + 2) in place of 1 and 0, for T labels 1 and N labels 0. It is finite even if scores
           separate the labels.

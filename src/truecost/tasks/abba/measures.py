@@ -175,24 +175,25 @@ def _with_clipped(label: int, totals: Totals, estimator: str) -> Told:
 
 
 def rrecall(totals: Totals, _: Application, estimator: str) -> Told:
-    """Recall of the candidate model B divided by that of the deployed model A.
+    """Recall of the candidate model B divided by that of the deployed model A: `P(B = 1 | L = 1) /
+    P(A = 1 | L = 1)`.
 
-    P(B = 1 | L = 1) / P(A = 1 | L = 1). By Bayes' theorem, this equals P(B = 1 | A = 1, L = 1) /
-    P(A = 1 | B = 1, L = 1), which can be estimated from accepted items. The parameter is the
-    estimator: `direct`, `pooled` or `ab` (human labels), `soft` (machine labels), `corrected`
-    (machine labels corrected by human ones). Range [0, inf); higher is better. Naive baseline: 1
-    (the deployed model itself). Petegrosso et al. 2022, Eq. 1, 2, 6, 9.
+    By Bayes' theorem, this equals `P(B = 1 | A = 1, L = 1) / P(A = 1 | B = 1, L = 1)`, which can be
+    estimated from accepted items. The parameter is the estimator: `direct`, `pooled` or `ab` (human
+    labels), `soft` (machine labels), `corrected` (machine labels corrected by human ones). Range
+    [0, inf); higher is better. Naive baseline: 1 (the deployed model itself). Petegrosso et al.
+    2022, Eq. 1, 2, 6, 9.
     """
     return _with_clipped(1, totals, estimator)
 
 
 def rfpr(totals: Totals, _: Application, estimator: str) -> Told:
-    """False-positive rate of the candidate model B divided by that of the deployed model A.
+    """False-positive rate of the candidate model B divided by that of the deployed model A: `P(B =
+    1 | L = 0) / P(A = 1 | L = 0)`.
 
-    P(B = 1 | L = 0) / P(A = 1 | L = 0). The parameter is the estimator: `direct`, `pooled` or `ab`
-    (human labels), `soft` (machine labels), `corrected` (machine labels corrected by human ones).
-    Range [0, inf); lower is better. Naive baseline: 1 (the deployed model itself). Petegrosso et
-    al. 2022, Eq. 3, 6, 7, 8.
+    The parameter is the estimator: `direct`, `pooled` or `ab` (human labels), `soft` (machine
+    labels), `corrected` (machine labels corrected by human ones). Range [0, inf); lower is better.
+    Naive baseline: 1 (the deployed model itself). Petegrosso et al. 2022, Eq. 3, 6, 7, 8.
     """
     return _with_clipped(0, totals, estimator)
 

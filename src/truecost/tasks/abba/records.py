@@ -220,7 +220,7 @@ class Deployment(Rows):
         return replace(found, traffic=self.traffic, threshold_b=threshold)
 
     def take(self, rows: Array) -> "Deployment":
-        """Deployment of some items (indices or a mask), as for a subset. Its traffic is unknown."""
+        """Deployment of some items (indices or a mask), as for a subset, without traffic."""
         if rows.dtype == bool:
             rows = np.flatnonzero(rows)
         columns = {name: getattr(self, name) for name in BY_ITEM}

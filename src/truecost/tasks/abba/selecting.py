@@ -55,12 +55,12 @@ class Selection:
 
         - `stratum`, `size`, `labelled`: name, number of items, earlier labels.
         - `rate`, `source`: assumed share of false accepts, and its origin.
-        - `standard_deviation`, `gradient`: standard deviation of a label; its weight in the target.
+        - `standard_deviation`, `gradient`: spread of a label, and its effect on the target.
         - `wanted`: ideal number of labels, proportional to size x standard deviation x gradient.
         - `chosen`, `probability`: number of new labels; mean inclusion probability of the items.
     expected : polars.DataFrame
-        Expected standard errors of log `rrecall`, log `rfpr` and `fpr`: `before` and `after` the
-        new labels, as many labels `proportional` to the sizes, or `all`; NaN if undefined.
+        Expected standard errors of log `rrecall`, log `rfpr` and `fpr`, or NaN: `before` and
+        `after` the new labels, with labels `proportional` to the sizes, with `all` items labelled.
     signature : str
         Settings of the selection, separated by `|`.
     problems : tuple of str

@@ -77,12 +77,12 @@ def _more(totals: Totals) -> dict[str, Array]:
 
 def candidate_cost(totals: Totals, application: Application) -> Result:
     """Cost of the errors of the candidate minus that of the deployed model, on the traffic of arm
-    A.
+    A: `m T_A (1 - rRecall) + f F_A (rFPR - 1)`.
 
-    (price of a miss) T_A (1 - rRecall) + (price of a false alarm) F_A (rFPR - 1). T_A and F_A are
-    the correctly and the falsely accepted items of arm A; rRecall and rFPR are `rrecall:direct` and
-    `rfpr:direct`. Range (-inf, inf); lower is better. Naive baseline: 0 (the deployed model stays).
-    Undefined if rRecall or rFPR is undefined. Petegrosso et al. 2022, Eq. 1-3.
+    m and f are the prices of a miss and of a false alarm; T_A and F_A are the numbers of correctly
+    and falsely accepted items of arm A; rRecall and rFPR are `rrecall:direct` and `rfpr:direct`.
+    Range (-inf, inf); lower is better. Naive baseline: 0 (the deployed model stays). Undefined if
+    rRecall or rFPR is undefined. Petegrosso et al. 2022, Eq. 1-3.
     """
     found = cost_of(application.prices, _more(totals))
     return np.broadcast_to(found, (totals.block.count,)), 0.0
@@ -95,11 +95,13 @@ def _cost_of_misses(totals: Totals, application: Application) -> Result:
 
 
 def break_even_miss(totals: Totals, application: Application) -> Result:
-    """Price of a miss at which the candidate and the deployed model cost the same.
+    """Price of a miss at which the candidate and the deployed model cost the same: `f F_A (rFPR -
+    1) / (T_A (rRecall - 1))`.
 
-    (price of a false alarm) F_A (rFPR - 1) / (T_A (rRecall - 1)), with the terms of
-    `candidate_cost`. Range [0, inf). No naive baseline. Undefined if one model costs more at every
-    price of a miss; the row then names it. Petegrosso et al. 2022, Eq. 1-3.
+    f is the price of a false alarm; T_A and F_A are the numbers of correctly and falsely accepted
+    items of arm A; rRecall and rFPR are `rrecall:direct` and `rfpr:direct`. Range [0, inf). No
+    naive baseline. Undefined if one model costs more at every price of a miss; the row then names
+    it. Petegrosso et al. 2022, Eq. 1-3.
     """
     more, price = _more(totals), application.prices.false_alarm
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -67,8 +67,8 @@ class Gain:
     gain, overall : float
         Share of labels saved at the given overall rate, and this rate.
     gain_of_strata, overall_of_strata : float
-        Share of labels saved at the overall rate of the strata, and this rate: sum w p over the
-        shares w and rates p of the strata.
+        Share of labels saved at the overall rate of the strata, and this overall rate: the sum of w
+        p over the strata, with the share w and the rate p of a stratum.
     problems : tuple of str
         Warning if the two rates differ.
     """
@@ -101,7 +101,7 @@ def gain(weights: npt.ArrayLike, rates: npt.ArrayLike, overall: float | None = N
     Raises
     ------
     UsageError
-        In the cases of `neyman`, and if the overall rate is outside [0, 1].
+        If `neyman` raises this error, or the overall rate is outside [0, 1].
 
     Examples
     --------

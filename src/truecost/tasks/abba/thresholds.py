@@ -67,8 +67,8 @@ class Choice:
         with the lowest ratio of false-positive rates (rFPR) is chosen.
     by : {"point", "upper"}
         Quantity that must meet the limit. `point`: the value of the ratio. `upper`: the upper end
-        of its interval for `max_rfpr`, the lower end for `min_rrecall`. In each replicate, this end
-        is the replicate times the ratio of end and value in the data.
+        of its interval for `max_rfpr`, the lower end for `min_rrecall`. A replicate has no interval
+        of its own: its end is its value times the ratio of end to value in the data.
     grid : int or tuple of float
         Candidate thresholds, or their number. With a number, the candidates are quantiles of the
         scores that B accepts.
@@ -97,7 +97,7 @@ class Choice:
 
     @property
     def rules(self) -> tuple[Rule, ...]:
-        """Rules for the limits `max_rfpr` and `min_rrecall`, in this order."""
+        """A rule for each limit that is set, `max_rfpr` before `min_rrecall`."""
         highest = () if self.max_rfpr is None else (Rule("max-rfpr", self.max_rfpr),)
         lowest = () if self.min_rrecall is None else (Rule("min-rrecall", self.min_rrecall),)
         return (*highest, *lowest) or (Rule("max-rfpr", 1.0),)
@@ -119,7 +119,7 @@ def choose(
     choice : Choice
         Rules for the choice.
     dims : mapping of str to str, optional
-        Subject of the rows in addition to the deployment, such as a collection.
+        Further names to store in the rows, such as `{"collection": "noisy"}`.
 
     Returns
     -------

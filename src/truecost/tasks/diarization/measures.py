@@ -21,85 +21,83 @@ ERRORS = "missed+false_alarm+confusion"
 
 
 def der(totals: Totals, _: Application) -> Result:
-    """Diarization error rate: (missed + false alarm + confusion) / speaker time of the reference.
+    """Diarization error rate: missed speech, false alarms and speaker confusion, divided by the
+    speaker time of the reference: `sum T (max(Nref, Nsys) - Ncorrect) / sum T Nref`.
 
-    sum T (max(Nref, Nsys) - Ncorrect) / sum T Nref. Range [0, inf); lower is better. Naive
-    baseline: 1 (an empty output). Undefined without speech in the scored part of the reference.
-    Prokopalo et al. 2020, appendix B (Eq. 4-5).
+    Range [0, inf); lower is better. Naive baseline: 1 (an empty output). Undefined without speech
+    in the scored part of the reference. Prokopalo et al. 2020, appendix B (Eq. 4-5).
     """
     return ratio(totals, SPEECH, ERRORS, "reference"), 1.0
 
 
 def missed(totals: Totals, _: Application) -> Result:
-    """Missed speaker time / speaker time of the reference; the first part of `der`.
+    """Missed speaker time, divided by the speaker time of the reference: `sum T max(0, Nref - Nsys)
+    / sum T Nref`.
 
-    sum T max(0, Nref - Nsys) / sum T Nref. Range [0, 1]; lower is better. No naive baseline.
-    Undefined without speech in the scored part of the reference. Prokopalo et al. 2020, appendix B
-    (Eq. 4-5).
+    This is the first part of `der`. Range [0, 1]; lower is better. No naive baseline. Undefined
+    without speech in the scored part of the reference. Prokopalo et al. 2020, appendix B (Eq. 4-5).
     """
     return ratio(totals, SPEECH, "missed", "reference"), NONE
 
 
 def false_alarm(totals: Totals, _: Application) -> Result:
-    """Speaker time of the output beyond that of the reference / speaker time of the reference; the
-    second part of `der`.
+    """Speaker time of the output beyond that of the reference, divided by the speaker time of the
+    reference: `sum T max(0, Nsys - Nref) / sum T Nref`.
 
-    sum T max(0, Nsys - Nref) / sum T Nref. Range [0, inf); lower is better. No naive baseline.
-    Undefined without speech in the scored part of the reference. Prokopalo et al. 2020, appendix B
-    (Eq. 4-5).
+    This is the second part of `der`. Range [0, inf); lower is better. No naive baseline. Undefined
+    without speech in the scored part of the reference. Prokopalo et al. 2020, appendix B (Eq. 4-5).
     """
     return ratio(totals, SPEECH, "false_alarm", "reference"), NONE
 
 
 def confusion(totals: Totals, _: Application) -> Result:
-    """Speaker time assigned to a wrong speaker / speaker time of the reference; the third part of
-    `der`.
+    """Speaker time assigned to a wrong speaker, divided by the speaker time of the reference: `sum
+    T (min(Nref, Nsys) - Ncorrect) / sum T Nref`.
 
-    sum T (min(Nref, Nsys) - Ncorrect) / sum T Nref. Range [0, 1]; lower is better. No naive
-    baseline. Undefined without speech in the scored part of the reference. Prokopalo et al. 2020,
-    appendix B (Eq. 4-5).
+    This is the third part of `der`. Range [0, 1]; lower is better. No naive baseline. Undefined
+    without speech in the scored part of the reference. Prokopalo et al. 2020, appendix B (Eq. 4-5).
     """
     return ratio(totals, SPEECH, "confusion", "reference"), NONE
 
 
 def jer(totals: Totals, _: Application) -> Result:
-    """Jaccard error rate: mean over speakers of the reference of 1 - intersection / union.
+    """Jaccard error rate: mean over the speakers of the reference of `1 - intersection / union`.
 
     Intersection and union are those of the speaker's time in the reference and in the output. In
     each recording, the speakers of the output are assigned one to one so that this mean is lowest;
-    a speaker without a partner counts 1. All speakers of all recordings have equal weight. Range
-    [0, 1]; lower is better. Naive baseline: 1 (an empty output). Undefined if the reference has no
-    speaker. Ryant et al. 2019 (second DIHARD challenge). pyannote.metrics assigns speakers by their
-    common time instead; its value is never lower.
+    a speaker without a partner counts 1. All speakers of all recordings have equal weight. In
+    contrast, pyannote.metrics assigns speakers by their common time, and its value is never lower.
+    Range [0, 1]; lower is better. Naive baseline: 1 (an empty output). Undefined if the reference
+    has no speaker. Ryant et al. 2019 (second DIHARD challenge).
     """
     return ratio(totals, SPEAKERS, "errors", "speakers"), 1.0
 
 
 def speech_miss(totals: Totals, _: Application) -> Result:
-    """Missed speech / speech of the reference. All speakers count as one.
+    """Share of the speech that the system misses: `missed speech / speech of the reference`.
 
-    Range [0, 1]; lower is better. No naive baseline. Undefined without speech in the scored part of
-    the reference. Ferrer et al. 2024, section 3.7 (tolerance at boundaries, and merging of short
-    gaps).
+    All speakers count as one. Range [0, 1]; lower is better. No naive baseline. Undefined without
+    speech in the scored part of the reference. Ferrer et al. 2024, section 3.7 (tolerance at
+    boundaries, and merging of short gaps).
     """
     return ratio(totals, ACTIVITY, "missed", "speech"), NONE
 
 
 def speech_fa(totals: Totals, _: Application) -> Result:
-    """Non-speech that is detected as speech / non-speech of the reference.
+    """Share of the time without speech that is detected as speech: `false alarms / time without
+    speech in the reference`.
 
-    Range [0, 1]; lower is better. No naive baseline. Undefined without non-speech in the scored
-    part of the reference. Ferrer et al. 2024, section 3.7.
+    Range [0, 1]; lower is better. No naive baseline. Undefined if the scored part of the reference
+    contains only speech. Ferrer et al. 2024, section 3.7.
     """
     return ratio(totals, ACTIVITY, "false_alarm", "nonspeech"), NONE
 
 
 def speech_error(totals: Totals, _: Application) -> Result:
-    """Detection error rate: (missed speech + false alarms) / speech of the reference. All speakers
-    count as one.
+    """Detection error rate: `(missed speech + false alarms) / speech of the reference`.
 
-    Range [0, inf); lower is better. Naive baseline: 1 (an empty output). Undefined without speech
-    in the scored part of the reference. Ferrer et al. 2024, section 3.7.
+    All speakers count as one. Range [0, inf); lower is better. Naive baseline: 1 (an empty output).
+    Undefined without speech in the scored part of the reference. Ferrer et al. 2024, section 3.7.
     """
     return ratio(totals, ACTIVITY, "missed+false_alarm", "speech"), 1.0
 

@@ -70,7 +70,7 @@ def _state_score(name: str, state: int, what: str) -> Callable[..., Result]:
         return how.weighed(values[:, how.version, :, state]), how.weighed(other)
 
     function.__name__ = name
-    function.__doc__ = f"""Score of {what}, across time with the weights of the policy.
+    function.__doc__ = f"""Score of {what}. The policy weights the test times.
 
     Range and direction are those of the score. Naive baseline: that of `policy_score`. Prokopalo et
     al. 2020, section 2.2 and Eq. 2.
@@ -78,15 +78,15 @@ def _state_score(name: str, state: int, what: str) -> Callable[..., Result]:
     return function
 
 
-_WRONG = "the outputs before help whose corrected parts are replaced by"
-base_score = _state_score("base_score", BASE, "the outputs before help, S_base")
-adapted_score = _state_score("adapted_score", ADAPTED, "the final outputs after help, S_adapt")
-impaired_score = _state_score("impaired_score", IMPAIRED, f"{_WRONG} wrong ones, S_imp")
-corrected_score = _state_score("corrected_score", CORRECTED, f"{_WRONG} correct ones, S_cor")
+_PARTS = "the outputs before help, with the corrected parts made"
+base_score = _state_score("base_score", BASE, "the outputs before help (S_base)")
+adapted_score = _state_score("adapted_score", ADAPTED, "the final outputs after help (S_adapt)")
+impaired_score = _state_score("impaired_score", IMPAIRED, f"{_PARTS} wrong (S_imp)")
+corrected_score = _state_score("corrected_score", CORRECTED, f"{_PARTS} right (S_cor)")
 
 
 def policy_score(totals: Totals, application: Application, inner: Measure, how: Across) -> Result:
-    """Score of version M_i across time, without help on the test set: sum_j P(t_j) s(M_i, t_j).
+    """Score of version M_i across time, without help on the test set: `sum_j P(t_j) s(M_i, t_j)`.
 
     The sum is over the test times t_j in the window of the policy, from l_1 to l_i. If the weights
     sum to 1, range and direction are those of the score. Naive baseline: the initial version
@@ -97,7 +97,7 @@ def policy_score(totals: Totals, application: Application, inner: Measure, how: 
 
 
 def penalty(totals: Totals, application: Application, inner: Measure, how: Across) -> Result:
-    """Cost of the help in the unit of the score: S_imp - S_cor, what the corrections changed.
+    """Cost of the help on the scale of the score, what the corrections changed: `S_imp - S_cor`.
 
     Above 0 if a lower score is better, otherwise below 0; 0 without corrections. Part of
     `penalised_score`. No naive baseline. Prokopalo et al. 2020, Eq. 1.
@@ -108,13 +108,13 @@ def penalty(totals: Totals, application: Application, inner: Measure, how: Acros
 
 
 def penalised_score(totals: Totals, application: Application, inner: Measure, how: Across) -> Told:
-    """Score after help with a penalty for the help: S_adapt + (S_imp - S_cor).
+    """Score after help with a penalty for the help: `S_adapt + (S_imp - S_cor)`.
 
     The scores are sums over time with the weights of the policy. The direction is that of the
-    score; the value can be outside its range. Naive baseline: that of `policy_score`. The row also
-    shows `no_learning`, S_base + S_imp - S_cor (the help changed nothing), and `no_generalisation`,
-    S_imp (only the corrected parts changed). Undefined if no test time is in the window, or a score
-    in it is undefined. Prokopalo et al. 2020, Eq. 1 and 3.
+    score; the value can be outside its range. The row also shows `no_learning`, S_base + S_imp -
+    S_cor (the help changed nothing), and `no_generalisation`, S_imp (only the corrected parts
+    changed). Naive baseline: that of `policy_score`. Undefined if no test time is in the window, or
+    a score in it is undefined. Prokopalo et al. 2020, Eq. 1 and 3.
     """
     values, _ = scores(totals, application, inner)
     of = values[:, how.version]
@@ -132,11 +132,11 @@ def penalised_score(totals: Totals, application: Application, inner: Measure, ho
 def generalisation_gain(
     totals: Totals, application: Application, inner: Measure, how: Across
 ) -> Result:
-    """Gain by generalisation: S_base - S_pen, with opposite sign if a higher score is better.
+    """Improvement of the penalised score against the score before help: `S_base - S_pen`.
 
-    Above 0, the corrections improved the system by more than they cost. Higher is better. Naive
-    baseline: S_base - S_imp (a system that applies the corrections and learns nothing else).
-    Prokopalo et al. 2020, section 2.2 and Fig. 4.
+    If a higher score is better, the sign is opposite. Above 0, the corrections improved the system
+    by more than they cost. Higher is better. Naive baseline: S_base - S_imp (a system that applies
+    the corrections and learns nothing else). Prokopalo et al. 2020, section 2.2 and Fig. 4.
     """
     values, _ = scores(totals, application, inner)
     of, sign = values[:, how.version], _sign(inner, how)
@@ -165,10 +165,9 @@ def forgetting_max(totals: Totals, application: Application, inner: Measure, how
     """Forgetting, max minus last: best score of an earlier version minus score of version M_i.
 
     Mean over the times t_j at which the newest version was older than M_i; the best score is that
-    of M_1 to M_(i-1) at t_j. If a lower score is better, the sign is opposite. Lower is better;
-    below 0, M_i is the best version. Naive baseline: 0 (a version that changes nothing). The best
-    version is chosen again in each replicate. Chaudhry et al. 2018; Prokopalo et al. 2020, section
-    3.1.
+    of M_1 to M_(i-1) at t_j, chosen again in each replicate. If a lower score is better, the sign
+    is opposite. Below 0, M_i is the best version. Lower is better. Naive baseline: 0 (a version
+    that changes nothing). Chaudhry et al. 2018; Prokopalo et al. 2020, section 3.1.
     """
     loss = _loss(totals, application, inner, how)
     earlier = loss[:, how.learnt : how.version]
@@ -190,12 +189,13 @@ def _since(totals: Totals, application: Application, inner: Measure, how: Across
 def forgetting_first(
     totals: Totals, application: Application, inner: Measure, how: Across
 ) -> Result:
-    """Forgetting, first minus last: score of the newest version of each time minus that of M_i.
+    """Forgetting, first minus last: score of the version that was newest at a time, minus score of
+    version M_i.
 
     Mean over the times t_j at which the newest version was older than M_i. If a lower score is
-    better, the sign is opposite. Lower is better; below 0, later learning helped. Naive baseline: 0
-    (a version that changes nothing). The value is minus `backward_transfer`. Lopez-Paz and Ranzato
-    2017.
+    better, the sign is opposite. Below 0, later learning helped. The value is minus
+    `backward_transfer`. Lower is better. Naive baseline: 0 (a version that changes nothing).
+    Lopez-Paz and Ranzato 2017.
     """
     return _since(totals, application, inner, how), 0.0
 
@@ -205,8 +205,8 @@ def backward_transfer(
 ) -> Result:
     """Backward transfer: advantage of version M_i over the versions that were newest at past times.
 
-    Mean of R_(i,j) - R_(j,j) over past times j; R_(i,j) is the score of version i at time j. If a
-    lower score is better, the sign is opposite. Higher is better; above 0, later learning helped.
+    Mean of `R_(i,j) - R_(j,j)` over past times j; `R_(i,j)` is the score of version i at time j. If
+    a lower score is better, the sign is opposite. Above 0, later learning helped. Higher is better.
     Naive baseline: 0 (a version that changes nothing). Lopez-Paz and Ranzato 2017.
     """
     return 0.0 - _since(totals, application, inner, how), 0.0  # 0, and never -0
@@ -217,10 +217,10 @@ def forward_transfer(
 ) -> Result:
     """Forward transfer: advantage, at each time, of the preceding version over the initial version.
 
-    Mean of R_(j-1,j) - R_(0,j) over the times j whose newest version (up to M_i) has a predecessor
-    that learnt; R_(i,j) is the score of version i at time j. If a lower score is better, the sign
-    is opposite. Higher is better. Naive baseline: 0 (the initial version). Undefined without it.
-    Lopez-Paz and Ranzato 2017.
+    Mean of `R_(j-1,j) - R_(0,j)` over the times j whose newest version (up to M_i) has a
+    predecessor that learnt; `R_(i,j)` is the score of version i at time j. If a lower score is
+    better, the sign is opposite. Higher is better. Naive baseline: 0 (the initial version).
+    Undefined without an initial version. Lopez-Paz and Ranzato 2017.
     """
     loss = _loss(totals, application, inner, how)
     if how.initial < 0:
@@ -232,7 +232,8 @@ def forward_transfer(
 
 
 def lifelong_score(totals: Totals, application: Application, inner: Measure, how: Across) -> Result:
-    """Mean score of the versions M_k up to M_i, each on the data that it learnt from: s(M_k, l_k).
+    """Mean score of the versions M_k up to M_i, each on the data that it learnt from: `s(M_k,
+    l_k)`.
 
     All versions have equal weight. The direction is that of the score. Naive baseline: the mean
     score of the preceding versions on these data, before adaptation. Prokopalo et al. 2020, section
@@ -371,11 +372,11 @@ def _score_measure(row: "tuple[Function, str, str, str, tuple[str, ...]]") -> Me
 
 
 def mean_score(totals: Totals, _: Application) -> Result:
-    """Weighted mean of scores computed elsewhere: sum_i w_i s_i / sum_i w_i.
+    """Weighted mean of scores computed elsewhere: `sum_i w_i s_i / sum_i w_i`.
 
-    Range and unit are those of the scores; lower is better unless the user states otherwise. No
-    naive baseline. Undefined if all weights are 0. Prokopalo et al. 2020, section 3.1 (s(M_i,
-    t_j)).
+    w_i is the weight of the score s_i. Range and unit are those of the scores; lower is better
+    unless the user states otherwise. No naive baseline. Undefined if all weights are 0. Prokopalo
+    et al. 2020, section 3.1.
     """
     weight = totals.sums("scored", "weight")
     return share(totals.sums("scored", "score"), weight), NONE

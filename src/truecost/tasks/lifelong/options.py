@@ -254,8 +254,9 @@ class LifelongScoring:
         Time to correct one part of an item, in seconds. Required for `msr` with `cost="seconds"`,
         and for the cost of a person who does everything.
     cost : {"seconds", "words", "actions", "answers", "cost"}, optional
-        Unit of the cost of help, for `msr` (minimal supervision rate) and for the learning curve.
-        Default: the first of `cost`, `words` and `answers` that the data contain.
+        Unit of the cost of help, for `msr` (minimal supervision rate) and for the learning curve:
+        active time of the person, entered words, simple actions, answers, or the column `cost` of a
+        table. Default: the first of `cost`, `words` and `answers` that the data contain.
     max_cost : float, optional
         Cost at which the learning curve ends; above 0. Default: the largest cost in the data.
     every_version : bool

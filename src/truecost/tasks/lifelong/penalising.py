@@ -50,8 +50,9 @@ def penalise(
     help.
 
     The penalised score is S_adapt + (S_imp - S_cor) (Prokopalo et al. 2020, Eq. 1). S_adapt is the
-    score of the adapted output. S_imp and S_cor are scores of the base output whose corrected parts
-    are replaced: by wrong ones (impaired) or by the right ones (corrected).
+    score of the adapted output. S_imp is the score of the impaired output, which is the base output
+    with the corrected parts made wrong. S_cor is the score of the base output with these parts made
+    right.
 
     Parameters
     ----------
@@ -63,9 +64,9 @@ def penalise(
     references : iterable of str, length N, several of them, or Table(s)
         Correct outputs. If items have several references: several lists of length N.
     corrected : iterable of str, mapping of str to (iterable of) str, or Table
-        Ids of the items that the person corrected; or their corrected parts by id, which are
-        regions `START-END` of a diarization. A table has the column `id`, or `recording`, `start`
-        and `end`.
+        Corrections of the person: ids of whole items, or a table with the column `id`. For parts of
+        a diarization: regions `START-END` by recording, or a table with the columns `recording`,
+        `start` and `end`.
     options : mapping of str to object, or object, optional
         Options of the kind of output, by name.
 

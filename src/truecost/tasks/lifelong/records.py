@@ -127,7 +127,7 @@ class Lifelong(Rows):
         version M_i on these data, after adaptation to them.
     offline : polars.DataFrame
         Help of people outside the test set, which no score contains. One row for each run and
-        version. A learning curve from a table has a column `cost` in place of the numbers.
+        version. For a learning curve from a table, the column `cost` replaces the numbers.
 
         - `version`: position in `versions` of the version that resulted from the help.
         - `seed`: position in `seeds`.

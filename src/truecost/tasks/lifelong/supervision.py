@@ -217,13 +217,13 @@ def stepped(costs: Floats, values: Floats, maximum: float) -> Floats:
 
 
 def msr(totals: Totals, _: Application, how: Across) -> Result:
-    """Minimal supervision rate: cost of the corrections until the output is right / cost to correct
-    everything.
+    """Minimal supervision rate: `cost of the corrections until the output is right / cost to
+    correct everything`.
 
-    The cost counts words that people enter, corrected parts (`answers`), or seconds (if the time to
-    correct a part is stated). Range [0, inf); lower is better. Naive baseline: 1 (everything is
-    corrected). Undefined if an output is still wrong at the end. Geoffrois 2016; Prokopalo et al.
-    2020, section 2.2.
+    The cost is the number of words that people enter, the number of corrected parts (`answers`), or
+    the seconds (if the time to correct a part is stated). Range [0, inf); lower is better. Naive
+    baseline: 1 (everything is corrected). Undefined if an output is still wrong at the end.
+    Geoffrois 2016; Prokopalo et al. 2020, section 2.2.
     """
     sums = {
         name: totals.sums(EFFORT, name)[:, how.version]
@@ -253,12 +253,13 @@ def _mean_per_run(part: str, statistic: str, title: str) -> Function:
 
 
 def classification_cost(totals: Totals, _: Application) -> Result:
-    """Mean cost of a decision: sum of c(class, decision) / items.
+    """Mean cost of a decision: sum of the costs of the decisions, divided by the number of items.
 
-    c is the cost matrix; by default the value is the share of errors. Range [0, largest cost];
-    lower is better. Naive baseline: the constant decision with the lowest cost on these items,
-    chosen again in each replicate. Undefined without items. Prokopalo et al. 2020, sections 2.2 and
-    4; Rodriguez-Fuentes & Penagarikano 2013, section 2.3.
+    The costs are those of the cost matrix. Default: a wrong decision costs 1, so that the value is
+    the share of errors. Range [0, largest cost]; lower is better. Naive baseline: the constant
+    decision with the lowest cost on these items, chosen again in each replicate. Undefined without
+    items. Prokopalo et al. 2020, sections 2.2 and 4; Rodriguez-Fuentes & Penagarikano 2013, section
+    2.3.
     """
     items = totals.sums("classified", "n")
     constant = _constant(totals)

@@ -97,7 +97,7 @@ class TableOptions:
 
     @property
     def limits(self) -> tuple[float, float]:
-        """Bounds of the scores for penalised scores: `bounds`, or (0, infinity)."""
+        """Bounds of penalised scores: the given `bounds`, otherwise (0, infinity)."""
         return (0.0, math.inf) if self.bounds is None else self.bounds
 
 

@@ -37,8 +37,8 @@ class SweepDifference(msgspec.Struct, frozen=True, kw_only=True):
     budget : float
         Number of questions per batch.
     value, lower, upper : float or None
-        Value of this choice minus value of the best choice, with the paired confidence interval, in
-        the unit of the measure. None if undefined.
+        Value of this choice minus value of the best choice, with the paired confidence interval, on
+        the scale of the measure. None if undefined.
     verdict : {"better", "worse", "same", "inconclusive"}
         Verdict on this choice in comparison with the best choice.
     """

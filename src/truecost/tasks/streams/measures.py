@@ -45,24 +45,25 @@ Direction = Literal["lower", "higher"]
 
 
 def imlm(totals: Totals, application: Application, how: Effort = PLAIN) -> Result:
-    """Person's time relative to labelling all items by hand: (N_ann + N_fp + q N_fn) / N.
+    """Person's time relative to labelling all items by hand (interactive machine learning metric):
+    `(N_ann + N_fp + q N_fn) / N`.
 
-    This is the interactive machine learning metric. q, the cost of a miss in annotations, is a
-    number or N / N_target. For several classes, the sum of a cost matrix replaces N_fp + q N_fn;
-    for numbers, the sum of absolute errors / tolerance. Range [0, inf); lower is better. Naive
-    baseline: 1 (all items labelled by hand). Lindsey et al., Eq. 3-5.
+    q, the cost of a miss in annotations, is a number or N / N_target. For several classes, the sum
+    of a cost matrix replaces N_fp + q N_fn; for numbers, the sum of absolute errors divided by the
+    tolerance. Range [0, inf); lower is better. Naive baseline: 1 (all items labelled by hand).
+    Lindsey et al., Eq. 3-5.
     """
     return joined_value(totals, how, imlm_value(how, application)), 1.0
 
 
 def imlm_seconds(totals: Totals, _: Application, how: Effort = PLAIN) -> Result:
-    """Person's measured time relative to labelling all items by hand.
+    """Person's measured time relative to labelling all items by hand: `(seconds of all annotations
+    + d (N_fp + q N_fn)) / (d N)`.
 
-    (seconds of all annotations + d (N_fp + q N_fn)) / (d N), with the terms of `imlm`. d is the
-    stated time of an item in seconds; by default the mean time of an annotation, and then the value
-    is that of `imlm`. Annotations without a measured time count with the mean. Range [0, inf);
-    lower is better. Naive baseline: 1 (all items labelled by hand). Undefined without any time.
-    Lindsey et al., Eq. 2.
+    q is the cost of a miss in annotations, and d the stated time of an item in seconds. Default of
+    d: the mean time of an annotation; the value is then that of `imlm`. Annotations without a
+    measured time count with the mean. Range [0, inf); lower is better. Naive baseline: 1 (all items
+    labelled by hand). Undefined without any time. Lindsey et al., Eq. 2.
     """
 
     def value(sums: Sums) -> Floats:
@@ -72,12 +73,12 @@ def imlm_seconds(totals: Totals, _: Application, how: Effort = PLAIN) -> Result:
 
 
 def imlm_money(totals: Totals, application: Application, how: Effort = PLAIN) -> Result:
-    """Cost of person and computing relative to labelling all items by hand.
+    """Cost of person and computing relative to labelling all items by hand: `(cost of the person +
+    cost of CPU and GPU) / cost to label all items`.
 
-    (hours of the person x price + hours of CPU and GPU x prices) / (hours to label all items x
-    price). Errors cost the person's time, as in `imlm_seconds`. Range [0, inf); lower is better.
-    Naive baseline: 1 (all items labelled by hand). Undefined without a price of the person's hour,
-    or without a time of an item. Lindsey et al., section V.
+    A cost is a number of hours times the price of an hour. Errors cost the person's time, as in
+    `imlm_seconds`. Range [0, inf); lower is better. Naive baseline: 1 (all items labelled by hand).
+    Undefined without a price of the person's hour or a time of an item. Lindsey et al., section V.
     """
     given = application.prices.amounts
     person = given.get("person") or np.nan
@@ -110,23 +111,25 @@ def spending(totals: Totals, _: Application, how: Effort = PLAIN) -> Spent:
 
 
 def p_miss(totals: Totals, _: Application, how: Effort = PLAIN) -> Result:
-    """Share of targets that are missed: N_fn / N_target; undefined without targets.
+    """Share of targets that are missed: `N_fn / N_target`.
 
-    Range [0, 1]; lower is better. No naive baseline. Lindsey et al., section I.
+    Range [0, 1]; lower is better. No naive baseline. Undefined without targets. Lindsey et al.,
+    section I.
     """
     return joined_value(totals, how, lambda s: rates_of(s)[0]), NONE
 
 
 def p_fa(totals: Totals, _: Application, how: Effort = PLAIN) -> Result:
-    """Share of nontargets that are accepted: N_fp / N_nontarget; undefined without nontargets.
+    """Share of nontargets that are accepted: `N_fp / N_nontarget`.
 
-    Range [0, 1]; lower is better. No naive baseline. Lindsey et al., section I.
+    Range [0, 1]; lower is better. No naive baseline. Undefined without nontargets. Lindsey et al.,
+    section I.
     """
     return joined_value(totals, how, lambda s: rates_of(s)[1]), NONE
 
 
 def fa_per_hour(totals: Totals, _: Application, how: Effort = PLAIN) -> Result:
-    """False alarms per hour: 3600 N_fp / (N d), for items with d seconds of audio.
+    """False alarms per hour, for items with d seconds of audio: `3600 N_fp / (N d)`.
 
     Range [0, inf); lower is better. No naive baseline. Lindsey et al., section I.
     """
@@ -140,11 +143,11 @@ def hourly(seconds: float) -> Rule:
 
 
 def act_dcf(totals: Totals, application: Application, how: Effort = PLAIN) -> Result:
-    """Detection cost of the decisions: w Pmiss + (1 - w) Pfa with w = Cm P / (Cm P + Cf (1 - P)).
+    """Detection cost of the decisions: `w Pmiss + (1 - w) Pfa`.
 
-    Default: w = 0.75 (OpenSAD 2015). Range [0, 1]; lower is better. Naive baseline: min(w, 1 - w)
-    (all rejected or all accepted). Undefined without targets or without nontargets. Lindsey et al.,
-    section IV.C.
+    The weight is `w = Cm P / (Cm P + Cf (1 - P))`; default: 0.75 (OpenSAD 2015). Range [0, 1];
+    lower is better. Naive baseline: `min(w, 1 - w)` (all rejected or all accepted). Undefined
+    without targets or nontargets. Lindsey et al., section IV.C.
     """
     miss, fa = weights_of(application)
     return joined_value(totals, how, dcf_value(how, application)), min(miss, fa)
@@ -159,9 +162,10 @@ def error_rate(totals: Totals, _: Application, how: Effort = PLAIN) -> Result:
 
 
 def mean_loss(totals: Totals, _: Application, how: Effort = PLAIN) -> Result:
-    """Mean loss per item in annotations: from a cost matrix, or absolute error / tolerance.
+    """Mean loss per item, in annotations.
 
-    Range [0, inf); lower is better. No naive baseline. Lindsey et al., section V.
+    The loss is the cost in the cost matrix, or for numbers the absolute error divided by the
+    tolerance. Range [0, inf); lower is better. No naive baseline. Lindsey et al., section V.
     """
     return joined_value(totals, how, lambda s: share(s["loss"], s["n"])), NONE
 
@@ -183,10 +187,9 @@ def _sum_of(statistic: str, counted: str) -> Any:
 
 
 def n_annotations(totals: Totals, _: Application, how: Effort = PLAIN) -> Result:
-    """Number of annotations N_ann (an option includes those before the streams).
+    """Number of annotations, N_ann (option `--annotations`): sum over streams, mean over runs.
 
-    Sum over streams, mean over runs. Range [0, inf); lower is better. Naive baseline: all items are
-    labelled. Lindsey et al., Eq. 2.
+    Range [0, inf); lower is better. Naive baseline: all items are labelled. Lindsey et al., Eq. 2.
     """
     del how
     return _summed(totals, lambda s: s["annotations"]), _summed(totals, lambda s: s["items"])
@@ -247,7 +250,7 @@ def _gap(name: str) -> Any:
         )
         return before - after, NONE
 
-    function.__doc__ = f"""Saving by adaptation: {name} before minus {name} after adaptation.
+    function.__doc__ = f"""Saving by adaptation: `{name}` before minus `{name}` after adaptation.
 
     Range (-inf, inf); higher is better. No naive baseline. Lindsey et al., section III.
     """
@@ -263,11 +266,11 @@ def _trend(name: str) -> Any:
         )
         return slope(before - after), NONE
 
-    function.__doc__ = f"""Change of the measure {name}_gap from the start to the end of the stream.
+    function.__doc__ = f"""Change of `{name}_gap` from the start to the end of the stream.
 
     Slope of a least-squares line through the values of the windows, at positions from 0 to 1.
-    Windows without a value are excluded. Range (-inf, inf); lower is better: below 0 the gap
-    becomes smaller. No naive baseline. Lindsey et al., section IV.C and Fig. 4.
+    Windows without a value are excluded. Below 0, the outputs before adaptation improve. Range
+    (-inf, inf); lower is better. No naive baseline. Lindsey et al., section IV.C and Fig. 4.
     """
     return function
 

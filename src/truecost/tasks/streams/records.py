@@ -152,8 +152,8 @@ class Online(Rows):
         return {n: pl.Series(known[n]).gather(self.batches[n].gather(rows)) for n in names}
 
     def computing(self, key: str) -> float:
-        """Total seconds of CPU or GPU: events of batches, computation before the streams, and
-        `took`.
+        """Total seconds of CPU or GPU: sum over the batches, the computation before the streams,
+        and the resources in `took`.
 
         Parameters
         ----------

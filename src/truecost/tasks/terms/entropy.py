@@ -39,13 +39,14 @@ ENTROPY = (*COUNTS, "term_floor")
 
 
 def cnxe(totals: Totals, application: Application, variant: str, how: Averaging = MEAN) -> Told:
-    """Cross entropy of the scores, as log-likelihood ratios, divided by the entropy of the prior.
+    """Cross entropy of the scores, as log-likelihood ratios, divided by the entropy H of the
+    effective prior: `(Ptar mean_tar Clog + (1-Ptar) mean_non Clog) / H(Ptar)`.
 
-    (Ptar (mean over targets of Clog) + (1-Ptar) (mean over nontargets of Clog)) / prior entropy.
-    Trials without a submitted score have the lowest submitted score. The parameter: `pooled`
-    computes means over all trials, `by_query` means over queries of their means. Range [0, inf);
-    lower is better. Naive baseline: 1.0 (llr = 0 for every trial). Above 1 the scores are worse
-    than no scores. Rodriguez-Fuentes & Penagarikano 2013, Eq. 37-43.
+    A trial without a submitted score gets the lowest submitted score. The parameter is the kind of
+    the means. `pooled`: over all trials. `by_query`: over queries, of the means of each query.
+    Range [0, inf); lower is better. Naive baseline: 1.0 (llr = 0 for every trial). A value above 1
+    means that the scores are worse than no scores. Rodriguez-Fuentes & Penagarikano 2013, Eq.
+    37-43.
     """
     shares, missing, rest = _shares(totals, variant, how)
     floor = {c: totals.sums("term_floor", c)[:, None] for c in ("target", "nontarget")}
@@ -58,12 +59,13 @@ def cnxe(totals: Totals, application: Application, variant: str, how: Averaging 
 
 
 def min_cnxe(totals: Totals, application: Application, variant: str, how: Averaging = MEAN) -> Told:
-    """Lowest `cnxe` over all affine maps of the scores: gamma llr + delta with gamma >= 0.
+    """Lowest `cnxe` over all affine maps `gamma llr + delta` of the scores with gamma >= 0.
 
-    The parameter: `pooled` computes means over all trials, `by_query` means over queries of their
-    means. The variants with `unconstrained` allow any gamma. Range [0, 1]; lower is better. Naive
-    baseline: 1.0 (llr = 0 for every trial). The value is 1 (gamma = 0) if the scores are
-    uninformative or reversed. Rodriguez-Fuentes & Penagarikano 2013, Eq. 44-45.
+    The parameter is the kind of the means. `pooled`: over all trials. `by_query`: over queries, of
+    the means of each query. `unconstrained`, `by_query_unconstrained`: these two means, with any
+    gamma. The value is 1 (gamma = 0) if the scores are uninformative or reversed. Range [0, 1];
+    lower is better. Naive baseline: 1.0 (llr = 0 for every trial). Rodriguez-Fuentes & Penagarikano
+    2013, Eq. 44-45.
     """
     shares, missing, rest = _shares(totals, variant, how)
     floor, prior = f"term_fit_floor_{variant}", application.effective_prior
@@ -103,9 +105,9 @@ def cnxe_loss(
 ) -> Result:
     """Cnxe minus minimum Cnxe: the part of Cnxe that the best affine map of the scores removes.
 
-    The parameter: `pooled` computes means over all trials, `by_query` means over queries of their
-    means. Range [0, inf); lower is better. Naive baseline: 0.0 (llr = 0 for every trial).
-    Rodriguez-Fuentes & Penagarikano 2013, section 4.2.5.
+    The parameter is the kind of the means. `pooled`: over all trials. `by_query`: over queries, of
+    the means of each query. Range [0, inf); lower is better. Naive baseline: 0.0 (llr = 0 for every
+    trial). Rodriguez-Fuentes & Penagarikano 2013, section 4.2.5.
     """
     actual = cnxe(totals, application, variant, how)[0]
     least = min_cnxe(totals, application, variant, how)[0]

@@ -51,21 +51,22 @@ def _rates(totals: Totals, how: Averaging, kind: str = "") -> tuple[Shares, Floa
 
 
 def atwv(totals: Totals, application: Application, how: Averaging = MEAN) -> Told:
-    """Actual term-weighted value: TWV with the decisions of the system.
+    """Actual term-weighted value, with the decisions of the system: `1 - mean_q Pmiss(q) - beta
+    mean_q Pfa(q)`.
 
-    1 - mean_q Pmiss(q) - beta mean_q Pfa(q). Range [-beta, 1]; higher is better. Naive baseline: 0
-    (everything is rejected). Rodriguez-Fuentes & Penagarikano 2013, Eq. 6.
+    Range [-beta, 1]; higher is better. Naive baseline: 0 (everything is rejected).
+    Rodriguez-Fuentes & Penagarikano 2013, Eq. 6.
     """
     shares, correct, false = _rates(totals, how)
     return correct - shares.beta(application) * false, 0.0, {"vanished": shares.vanished}
 
 
 def twv_bayes(totals: Totals, application: Application, how: Averaging = MEAN) -> Told:
-    """Term-weighted value with a threshold from costs and prior: accept if score >= -logit(Ptar).
+    """Term-weighted value at the Bayes threshold, which accepts a score of at least -logit(Ptar):
+    `1 - mean_q Pmiss(q) - beta mean_q Pfa(q)`.
 
-    1 - mean_q Pmiss(q) - beta mean_q Pfa(q); the scores are natural-log likelihood ratios. Range
-    [-beta, 1]; higher is better. Naive baseline: 0 (everything is rejected). Rodriguez-Fuentes &
-    Penagarikano 2013, Eq. 30-31.
+    The scores are natural-log likelihood ratios. Range [-beta, 1]; higher is better. Naive
+    baseline: 0 (everything is rejected). Rodriguez-Fuentes & Penagarikano 2013, Eq. 30-31.
     """
     shares, correct, false = _rates(totals, how, "_bayes")
     return correct - shares.beta(application) * false, 0.0, {"vanished": shares.vanished}
@@ -94,9 +95,8 @@ def p_fa(totals: Totals, _: Application, how: Averaging = MEAN) -> Told:
 def stwv(totals: Totals, _: Application, how: Averaging = MEAN) -> Told:
     """Supremum term-weighted value: mean over queries of the share of targets with a detection.
 
-    1 - mean_q (targets of q without a detection / Nact(q)). A detection of any score counts, and
-    false alarms cost nothing. Range [0, 1]; higher is better. Naive baseline: 0 (an empty list).
-    NIST, KWSEval.
+    A detection of any score counts, and false alarms cost nothing. Range [0, 1]; higher is better.
+    Naive baseline: 0 (an empty list). NIST, KWSEval.
     """
     shares = Shares.from_totals(totals, how)
     found = (shares.gain * totals.sums("term_targets", "found")).sum(axis=1)
@@ -104,13 +104,14 @@ def stwv(totals: Totals, _: Application, how: Averaging = MEAN) -> Told:
 
 
 def mtwv(totals: Totals, application: Application, how: Averaging = MEAN) -> Told:
-    """Maximum term-weighted value: the largest TWV with one threshold for all queries.
+    """Maximum term-weighted value: the largest TWV with one threshold for all queries, `max_t
+    TWV(t)`.
 
-    max_t TWV(t) over all submitted scores t, and over rejecting everything. The lowest of several
-    best thresholds is used. With one threshold for all queries, ATWV is never higher. Each
-    replicate uses its own best threshold, so the interval is somewhat too high. Range [0, 1];
-    higher is better. Naive baseline: 0 (everything is rejected). Rodriguez-Fuentes & Penagarikano
-    2013, section 2.3.
+    The thresholds t are all submitted scores, and infinity, which rejects everything. If several
+    thresholds are best, the lowest one is used. With one threshold for all queries, the actual TWV
+    is never higher. Each replicate uses its own best threshold, so the interval is somewhat too
+    high. Range [0, 1]; higher is better. Naive baseline: 0 (everything is rejected).
+    Rodriguez-Fuentes & Penagarikano 2013, section 2.3.
     """
     shares = Shares.from_totals(totals, how)
     beta = shares.beta(application)
@@ -128,11 +129,11 @@ def mtwv(totals: Totals, application: Application, how: Averaging = MEAN) -> Tol
 
 
 def otwv(totals: Totals, application: Application, how: Averaging = MEAN) -> Told:
-    """Optimum term-weighted value: TWV with the best threshold for each query.
+    """Optimum term-weighted value, with the best threshold t for each query: `mean_q max_t (1 -
+    Pmiss(q, t) - beta Pfa(q, t))`.
 
-    mean_q max_t (1 - Pmiss(q, t) - beta Pfa(q, t)). The thresholds are chosen again in each
-    replicate. Range [0, 1]; higher is better. Naive baseline: 0 (everything is rejected). NIST,
-    KWSEval.
+    The thresholds are chosen again in each replicate. Range [0, 1]; higher is better. Naive
+    baseline: 0 (everything is rejected). NIST, KWSEval.
     """
     if how.pooled:
         value, reference, told = mtwv(totals, application, how)
@@ -153,10 +154,11 @@ def otwv(totals: Totals, application: Application, how: Averaging = MEAN) -> Tol
 def mean_average_precision(totals: Totals, _: Application, how: Averaging = MEAN) -> Told:
     """Mean over queries of the average precision of their detections, ranked by score.
 
-    The average precision of query q is the sum, over the targets that are found, of the precision
-    at their score, divided by Nact(q). Detections with equal scores share one rank: the precision
-    at their score counts all of them. Range [0, 1]; higher is better. Naive baseline: 0 (an empty
-    list). NIST, KWSEval (which sorts scores as text; here they are numbers).
+    The average precision of a query is a sum over the targets that are found, divided by the number
+    of all targets of the query. The sum is of the precision at the score of each found target.
+    Detections with equal scores share one rank: the precision at their score counts all of them.
+    Range [0, 1]; higher is better. Naive baseline: 0 (an empty list). NIST, KWSEval (which sorts
+    scores as text; here they are numbers).
     """
     shares = Shares.from_totals(totals, how)
     weights = shares.weights if how.pooled else None

@@ -201,7 +201,7 @@ class Search:
         Warnings about the data.
     took : mapping of str to float
         Resources of indexing and searching together: hours of ``cpu`` and ``gpu``, GB-hours of
-        ``memory``. Hours of ``waiting`` are those of searching alone. Empty if they were not
+        ``memory``. Hours of ``waiting`` are the waiting times of searching. Empty if they were not
         recorded.
     unrecorded : tuple of str
         Phases (indexing, searching) whose resources were not recorded.
@@ -249,8 +249,8 @@ class Search:
         )
 
     def frames(self) -> tuple[tuple[pl.DataFrame, str], ...]:
-        """Attributes of the queries and of the documents, which define subsets, each with the name
-        of a row.
+        """Attributes that define subsets: a frame for the queries and one for the documents, each
+        with the noun for its rows (query, document).
         """
         return ((self.reference.queries, "query"), (self.reference.documents, "document"))
 

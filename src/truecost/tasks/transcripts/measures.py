@@ -29,17 +29,17 @@ def _rate(totals: Totals, part: str, errors: str, whole: str) -> Floats:
 
 
 def wer(totals: Totals, _: Application) -> Result:
-    """Word error rate: (substitutions + deletions + insertions) / words of the reference.
+    """Word error rate: `(substitutions + deletions + insertions) / words of the reference`.
 
-    Range [0, inf); lower is better. Naive baseline: 1.0 (an empty output). Undefined if the
-    reference has no words. The divisor is not the number of words of the output, because a system
-    would then gain from inserted words. Ferrer et al. 2024, section 3.2.
+    The divisor is not the number of words of the output, because a system would then gain from
+    inserted words. Range [0, inf); lower is better. Naive baseline: 1.0 (an empty output).
+    Undefined if the reference has no words. Ferrer et al. 2024, section 3.2.
     """
     return _rate(totals, WORDS, ERRORS, "reference"), 1.0
 
 
 def per(totals: Totals, _: Application) -> Result:
-    """Phone error rate: (substitutions + deletions + insertions) / phones of the reference.
+    """Phone error rate: `(substitutions + deletions + insertions) / phones of the reference`.
 
     Each word of the texts is a phone. Range [0, inf); lower is better. Naive baseline: 1.0 (an
     empty output). Undefined if the reference has no phones. Ferrer et al. 2024, section 3.2.
@@ -48,7 +48,8 @@ def per(totals: Totals, _: Application) -> Result:
 
 
 def cer(totals: Totals, _: Application) -> Result:
-    """Character error rate: (substitutions + deletions + insertions) / characters of the reference.
+    """Character error rate: `(substitutions + deletions + insertions) / characters of the
+    reference`.
 
     Characters are Unicode code points and include the spaces between words. Range [0, inf); lower
     is better. Naive baseline: 1.0 (an empty output). Undefined if the reference has no characters.
@@ -58,11 +59,11 @@ def cer(totals: Totals, _: Application) -> Result:
 
 
 def mer(totals: Totals, _: Application) -> Result:
-    """Match error rate: errors / (errors + hits), the share of aligned positions that are wrong.
+    """Match error rate, the share of aligned positions that are wrong: `errors / (errors + hits)`.
 
-    Range [0, 1]; lower is better. Naive baseline: 1.0 (an empty output). Undefined if the reference
-    has no words. The value can depend on which of several alignments with the fewest errors is
-    used. Morris, Maier and Green, "From WER and RIL to MER and WIL", Interspeech 2004.
+    The value can depend on which of several alignments with the fewest errors is used. Range [0,
+    1]; lower is better. Naive baseline: 1.0 (an empty output). Undefined if the reference has no
+    words. Morris, Maier and Green, "From WER and RIL to MER and WIL", Interspeech 2004.
     """
     return _rate(totals, WORDS, ERRORS, f"hits+{ERRORS}"), 1.0
 
@@ -80,7 +81,7 @@ def cpwer(totals: Totals, _: Application) -> Result:
 
 
 def bounded_wer(totals: Totals, _: Application) -> Result:
-    """Bounded word error rate: errors / largest possible number of errors.
+    """Bounded word error rate: `errors / largest possible number of errors`.
 
     The largest possible number of errors of an utterance is the number of words of the longer text,
     reference or output. Range [0, 1]; lower is better. Naive baseline: 1.0 (an empty output).
@@ -90,7 +91,8 @@ def bounded_wer(totals: Totals, _: Application) -> Result:
 
 
 def unit_accuracy(totals: Totals, _: Application) -> Result:
-    """Share of the words of the reference that the output contains: hits / words of the reference.
+    """Share of the words of the reference that the output contains: `hits / words of the
+    reference`.
 
     Inserted words have no effect. Range [0, 1]; higher is better. Naive baseline: 0 (an empty
     output). Undefined if the reference has no words. Ferrer et al. 2024, section 3.2.

@@ -23,14 +23,14 @@ Smoothing = tuple[str, float]
 def bleu(
     totals: Totals, _: Application, smoothing: Smoothing
 ) -> tuple[Array, Array | float, dict[str, Array]]:
-    """BLEU: 100 BP (p1 p2 p3 p4)^(1/4).
+    """BLEU: `100 BP (p1 p2 p3 p4)^(1/4)`.
 
     p_n is the share of the n-grams of the output (n successive words) that match a reference. BP,
-    the brevity penalty, is min(1, exp(1 - length of the reference / length of the output)); the row
-    also shows it as `brevity_penalty`. The parameter is the smoothing of a p_n without matches
-    (Chen and Cherry 2014). `exp` (default, as in mteval-v13a): 1 / (2^k total) for the k-th such
-    p_n, where total is the number of n-grams of the output. `floor=F`: F / total (default F = 0.1).
-    `add-k=K`: K is added to the matches and totals of n = 2 to 4 (default K = 1). `none`: no
+    the brevity penalty, is `min(1, exp(1 - length of the reference / length of the output))`; the
+    row also shows it as `brevity_penalty`. The parameter is the smoothing of a p_n without matches
+    (Chen and Cherry 2014). `exp` (default, as in mteval-v13a): `1 / (2^k total)` for the k-th such
+    p_n, where total is the number of n-grams of the output. `floor=F`: `F / total` (default F =
+    0.1). `add-k=K`: K is added to the matches and totals of n = 2 to 4 (default K = 1). `none`: no
     smoothing, so BLEU is 0. BLEU is always 0 if no word matches, or the output has no n-gram of
     some n up to 4. Range [0, 100]; higher is better. Naive baseline: 0 (an empty output). Undefined
     if the references have no words. Papineni et al. 2002; Prokopalo et al. 2020, appendix A.
@@ -91,12 +91,14 @@ def smoothing_of(text: str) -> Smoothing:
 
 
 def chrf(totals: Totals, _: Application) -> Result:
-    """chrF2: F score of character n-grams with recall weighted double, 100 (1 + 4) P R / (4 P + R).
+    """chrF2, the F score of character n-grams with recall weighted double: `100 (1 + 4) P R / (4 P
+    + R)`.
 
-    P and R are the means, over n from 1 to 6, of matches / n-grams of the output and matches /
-    n-grams of the reference; spaces are removed. An n without n-grams on one of the sides is
-    excluded. The value is 0 without matches. Range [0, 100]; higher is better. Naive baseline: 0
-    (an empty output). Undefined if the references have no characters. Popović 2015, 2016.
+    P is the mean, over n from 1 to 6, of the share of the n-grams of the output that match the
+    reference; R is that of the n-grams of the reference that match the output. Spaces are removed.
+    An n without n-grams on one of the sides is excluded. The value is 0 without matches. Range [0,
+    100]; higher is better. Naive baseline: 0 (an empty output). Undefined if the references have no
+    characters. Popović 2015, 2016.
     """
     return _character_f(totals, "chrf", CHARACTER_ORDER)
 
@@ -121,13 +123,13 @@ def _character_f(totals: Totals, part: str, orders: int) -> Result:
 
 
 def ter(totals: Totals, _: Application) -> Result:
-    """Translation edit rate: (insertions + deletions + substitutions + shifts) / words of the
-    reference.
+    """Translation edit rate: `edits / words of the reference`.
 
-    With several references: the fewest edits to any reference / mean number of words of the
-    references. Range [0, inf); lower is better. Naive baseline: words of the shortest reference /
-    mean number of words (an empty output); 1 with one reference. Undefined if the references have
-    no words. Snover et al. 2006.
+    The edits are insertions, deletions, substitutions, and shifts of successive words. With several
+    references: the fewest edits to any reference, divided by the mean number of words of the
+    references. Range [0, inf); lower is better. Naive baseline: 1 (an empty output); with several
+    references, the number of words of the shortest one, divided by their mean number of words.
+    Undefined if the references have no words. Snover et al. 2006.
     """
     edits, shortest = (ratio(totals, "edits", n, "reference") for n in ("edits", "shortest"))
     return edits, shortest
@@ -155,7 +157,7 @@ MEASURES = (
     ),
     _score(
         *("ter", ter, ("edits",), "Translation edit rate", "lower", "Snover et al. 2006"),
-        advice="ignores case, as sacrebleu and Tercom do by default; slow to count",
+        advice="ignores case, as sacrebleu and Tercom do by default, and takes long to compute",
         shown_in="percent",
         cites=("ter", "sacrebleu"),
         interval=error_rule("edits", "edits", "reference"),

@@ -81,9 +81,9 @@ def decompose(
     Raises
     ------
     UsageError
-        If the scores are of type "score", or in the cases of `calibrate` and `score_system`.
+        If the scores are of type "score", or `calibrate` or `score_system` raises this error.
     InputError
-        In the cases of `calibrate` and `score_system`.
+        If `calibrate` or `score_system` raises this error.
 
     Examples
     --------

@@ -46,8 +46,8 @@ class Calibrated:
     used : ndarray of int64, shape (N,)
         Index of the calibrator of each trial.
     priors : tuple of float, optional
-        Priors of the classes in the minimised loss; for classes, those of the log-posteriors. None
-        if each fit uses the shares in its training trials.
+        Priors of the classes in the minimised loss, and for several classes in the log-posteriors.
+        None if each fit uses the shares in its training trials.
     trained : str
         Training data: "train-dev", "self", or for cross-fitting for example
         "folds5:by-speaker:seed0".
@@ -158,7 +158,7 @@ class Calibrated:
         Raises
         ------
         UsageError, InputError
-            In the cases of `apply`.
+            If `apply` raises this error.
         """
         scores = self.apply(table, options)
         kept = applying.present(scores)
@@ -225,7 +225,8 @@ def calibrate(
     trials : Trials
         Trials to calibrate, of any type except decisions and numbers.
     method : {"affine", "temperature", "pav", "spline", "poly3"}
-        Calibration method (see `truecost.calibration`). The last three are for two classes.
+        Calibration method. `affine`: scale and offset. `temperature`: scale only. For two classes:
+        `pav`: monotone step function. `spline`: monotone spline. `poly3`: cubic polynomial.
     train : Trials or "self", optional
         Training trials of the same type and classes. "self": the trials themselves; the result is
         then optimistic.
@@ -238,7 +239,7 @@ def calibrate(
         all methods except `pav`. Default: the shares in the training trials of each fit.
     training_prior : tuple of float, optional
         Priors that posteriors contain (see `TrialsScoring`). Default: the shares in the training
-        trials of each fit. Affine calibration does not depend on them.
+        trials of each fit. Affine calibration does not depend on these priors.
     clip : float, optional
         Lowest probability of a class before calibration (see `TrialsScoring`).
     seed : int

@@ -45,8 +45,8 @@ class Trials(Rows):
     kind : str
         Type of the scores (see `Options`).
     scores : ndarray of float64, shape (N,) or (N, K)
-        Scores. For decisions: the index of the decided class, or the number of classes K to
-        abstain. For detection from posteriors: the log posterior odds of the target.
+        Scores. For decisions: the index of the decided class; K, the number of classes, if the
+        system abstains. For detection from posteriors: the log posterior odds of the target.
     labels : ndarray, shape (N,)
         Index of the true class, or the true number.
     classes : tuple of str
@@ -54,8 +54,8 @@ class Trials(Rows):
     detection : bool
         Whether the task is detection; class 1 is then the target.
     units : mapping of str to tuple of ndarray
-        Units of the trials, by name of the factor: an array for each side of a trial. Empty: each
-        trial is its own unit.
+        Units of the trials, by name of the unit column: one array, or two arrays if each trial has
+        two units (two speakers). Empty: each trial is its own unit.
     ids : ndarray, shape (N,), optional
         Trial ids as text, or row numbers.
     strata, weights : ndarray, shape (N,), optional
@@ -74,13 +74,13 @@ class Trials(Rows):
     ascending : bool
         Whether the rows are in ascending order of score, as in memory maps of sorted segments.
     machine : Machine, optional
-        Labels by a machine for all trials, in addition to human labels of some.
+        Labels by a machine for all trials, in addition to human labels for some of them.
     spoofing : Spoofing, optional
         Spoofed trials, and the decisions of the speaker verification system on them.
     made : dict
         Cache of derived data, such as the ranking of the trials by score.
     source : str
-        File of the trials, with its key; empty for arrays.
+        Name of the file of the trials, and of the file of their labels; empty for arrays.
     took : mapping of str to float
         Recorded resources of the decisions: hours of `cpu`, `gpu` and `waiting`, GB-hours of
         `memory`.

@@ -112,7 +112,7 @@ def validate(
     name : str
         Name of the system.
     stated : bool
-        Whether the user stated the score type. If not, messages do not mention it.
+        Whether the user stated the score type. If False, messages do not mention the score type.
 
     Returns
     -------

@@ -83,7 +83,7 @@ class CostCurve:
         Parameters
         ----------
         thresholds : ndarray of float64
-            Thresholds, in the unit that the attribute `unit` names.
+            Thresholds: log-likelihood ratios or raw scores, as the attribute `unit` states.
         """
         return np.asarray(self.cost[np.searchsorted(self.threshold, thresholds)])
 
@@ -93,7 +93,7 @@ def cost_curves(systems: Sequence[Trials], scoring: Scorings) -> list[CostCurve]
 
     The cost at threshold t is (C_miss P p_miss(t) + C_fa (1 - P) p_fa(t)) / min(C_miss P, C_fa (1 -
     P)), with the costs C_miss and C_fa of a miss and a false alarm, the prior P of a target, and
-    the error rates p_miss and p_fa. At the threshold in use it is the measure `act_dcf`; its
+    the error rates p_miss and p_fa. The cost at the threshold in use is the measure `act_dcf`; its
     minimum is `min_dcf` (Rodriguez-Fuentes & Penagarikano 2013, section 2.3).
 
     Parameters

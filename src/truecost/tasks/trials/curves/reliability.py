@@ -145,9 +145,9 @@ def reliabilities(
     scoring : Scoring, or mapping of str to Scoring
         Priors and resampling: one object for all systems, or one for each system, by name.
     posteriors : bool, optional
-        Scale of detection systems. True: posteriors at the prior of the application. False:
-        log-likelihood ratios. Default: log-likelihood ratios if the scores are of this kind,
-        otherwise posteriors.
+        Scale on which detection systems are shown. True: posteriors at the prior of the
+        application. False: log-likelihood ratios. Default: log-likelihood ratios if the scores are
+        of this kind, otherwise posteriors.
 
     Returns
     -------

@@ -36,10 +36,10 @@ def joint(totals: Totals, application: Application) -> tuple[Floats, Floats]:
 
 
 def f1(totals: Totals, application: Application) -> Result:
-    """F1 score: 2 precision recall / (precision + recall) = 2 J[1, 1] / (P + sum_k J[k, 1]).
+    """F1 score: `2 precision recall / (precision + recall) = 2 J[1, 1] / (P + sum_k J[k, 1])`.
 
     Index 1 is the target class and the decision to accept. Range [0, 1]; higher is better. Naive
-    baseline: 2 P / (1 + P) (always accept). Undefined if there are no targets and no trial is
+    baseline: `2 P / (1 + P)` (always accept). Undefined if there are no targets and no trial is
     accepted. Ferrer et al. 2024, section 3.1.
     """
     application.require_detection()
@@ -51,11 +51,11 @@ def f1(totals: Totals, application: Application) -> Result:
 
 
 def macro_f1(totals: Totals, application: Application) -> Result:
-    """Mean over classes of the F1 score of the class: 2 J[k, k] / (P_k + sum_j J[j, k]).
+    """Mean over the classes k of their F1 scores: `2 J[k, k] / (P_k + sum_j J[j, k])`.
 
-    Range [0, 1]; higher is better. Naive baseline: 2 m / (1 + m) / K with m = max_k P_k (always the
-    class of highest prior). Classes without trials and without decisions are excluded. Ferrer et
-    al. 2024, section 3.1.
+    Classes without trials and without decisions are excluded. Range [0, 1]; higher is better. Naive
+    baseline: `2 m / (1 + m) / K` with `m = max_k P_k` (always the class of highest prior). Ferrer
+    et al. 2024, section 3.1.
     """
     shares, priors = joint(totals, application)
     right = np.diagonal(shares, axis1=-2, axis2=-1)
@@ -67,12 +67,11 @@ def macro_f1(totals: Totals, application: Application) -> Result:
 
 
 def mcc(totals: Totals, application: Application) -> Result:
-    """Matthews correlation of classes and decisions, for any number of classes (Gorodkin 2004).
+    """Matthews correlation of classes and decisions, for any number of classes (Gorodkin 2004):
+    `(sum_k J[k, k] - sum_k P_k Q_k) / sqrt((1 - sum_k P_k^2) (1 - sum_k Q_k^2))`.
 
-    (sum_k J[k, k] - p q) / sqrt((1 - p p) (1 - q q)), with the vectors p (priors) and q (shares of
-    the decisions); p q is their scalar product. Range [-1, 1]; higher is better. Naive baseline: 0
-    (random decisions). Undefined if all trials have one class or all decisions are equal. Ferrer et
-    al. 2024, section 3.1.
+    Range [-1, 1]; higher is better. Naive baseline: 0 (random decisions). Undefined if all trials
+    have one class or all decisions are equal. Ferrer et al. 2024, section 3.1.
     """
     shares, priors = joint(totals, application)
     decided = shares.sum(axis=-2)
@@ -82,12 +81,11 @@ def mcc(totals: Totals, application: Application) -> Result:
 
 
 def kappa(totals: Totals, application: Application) -> Result:
-    """Cohen's kappa: (sum_k J[k, k] - p q) / (1 - p q).
+    """Cohen's kappa: `(sum_k J[k, k] - sum_k P_k Q_k) / (1 - sum_k P_k Q_k)`.
 
-    p and q are the vectors of the priors and of the shares of the decisions; their scalar product p
-    q is the agreement by chance. Range [-1, 1]; higher is better. Naive baseline: 0 (random
-    decisions). Undefined if all trials have one class and all decisions are this class. Cohen
-    (1960).
+    The sum of P_k Q_k is the agreement by chance. Range [-1, 1]; higher is better. Naive baseline:
+    0 (random decisions). Undefined if all trials have one class and all decisions are this class.
+    Cohen (1960).
     """
     shares, priors = joint(totals, application)
     both = (priors * shares.sum(axis=-2)[:, : priors.shape[1]]).sum(axis=-1)
@@ -99,22 +97,22 @@ def _right(shares: Floats) -> Floats:
 
 
 def balanced_accuracy(totals: Totals, application: Application) -> Result:
-    """Mean over classes of the share of correct decisions: mean_k R[k, k] = 1 - balanced error.
+    """Mean over classes of the share of correct decisions: `sum_k R[k, k] / K`.
 
-    Range [0, 1]; higher is better. Naive baseline: 1/K (any constant decision). Undefined if a
-    class has no trials. Ferrer et al. 2024, section 3.1.
+    This is 1 - balanced error. Range [0, 1]; higher is better. Naive baseline: `1 / K` (any
+    constant decision). Undefined if a class has no trials. Ferrer et al. 2024, section 3.1.
     """
     value, reference = balanced_error(totals, application)
     return 1 - np.asarray(value), 1 - np.asarray(reference)
 
 
 def top_k(totals: Totals, application: Application, k: int) -> Result:
-    """Share of trials whose true class is among the k classes of highest probability.
+    """Share of trials whose true class is among the k classes of highest probability; k is the
+    parameter.
 
-    sum_c P_c (share of the trials of class c whose true class has rank 1 to k); the parameter is k.
-    Of equal probabilities, the true class gets the last rank. Range [0, 1]; higher is better. Naive
-    baseline: always the k classes of highest prior. Undefined if a class with a prior above 0 has
-    no trials.
+    Classes are weighted by their priors. If several classes have equal probabilities, the true
+    class gets the last rank of them. Range [0, 1]; higher is better. Naive baseline: always the k
+    classes of highest prior. Undefined if a class with a prior above 0 has no trials.
     """
     counts = totals.sums("ranks", "n")
     if k >= counts.shape[-1]:
@@ -130,14 +128,13 @@ def top_k(totals: Totals, application: Application, k: int) -> Result:
 
 def ece(totals: Totals, application: Application) -> Result:
     """Expected calibration error: difference between confidence and accuracy, in 15 bins of
-    confidence.
+    confidence: `sum_b abs(sum_k P_k D_bk)`.
 
-    sum_b abs(sum_k P_k D_bk / N_k), where D_bk is the sum of confidence - correct (1 or 0) over the
-    trials of class k in bin b, and N_k the number of trials of class k. The bins have equal width.
-    Confidence is the largest posterior (for detection: the posterior of the target) at the priors
-    of the application; correct is 1 if the class of this posterior is the true one. Range [0, 1];
-    lower is better. Naive baseline: 0 (the priors as probabilities). Guo et al. (2017); Ferrer et
-    al. 2024, section 3.6.
+    D_bk is the sum, over the trials of class k in bin b, of confidence minus 1 (right decision) or
+    0 (wrong decision), divided by the number of all trials of class k. Confidence is the largest
+    posterior (for detection: the posterior of the target) at the priors of the application, and the
+    decision is its class. The bins have equal width. Range [0, 1]; lower is better. Naive baseline:
+    0 (the priors as probabilities). Guo et al. (2017); Ferrer et al. 2024, section 3.6.
     """
     sizes = totals.sums("bins", "n").sum(axis=-1)
     priors = application.class_priors(sizes)

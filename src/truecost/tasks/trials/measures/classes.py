@@ -36,13 +36,12 @@ def _paid(totals: Totals, what: str) -> tuple[Floats, Floats]:
 
 
 def accepted_cost(totals: Totals, _: Application) -> Result:
-    """Expected cost when any accepted label is right: mean over trials of min_{k in A} c[k, d].
+    """Expected cost when any accepted label is right: mean over trials of `min_{k in A} c[k, d]`.
 
     A is the set of accepted labels of the trial, and d is its decision. Range [0, max c] in the
-    unit of the costs; lower is better. Naive baseline: min_d (mean of min_{k in A} c[k, d]), the
-    best constant decision under the same rule, chosen again in each replicate. Equal to
-    `expected_cost` with the priors of the data if each trial has one label. Ferrer et al. 2024,
-    sections 3.1 and 3.7.
+    unit of the costs; lower is better. Naive baseline: the best constant decision under the same
+    rule, chosen again in each replicate. Equal to `expected_cost` with the priors of the data if
+    each trial has one label. Ferrer et al. 2024, sections 3.1 and 3.7.
     """
     return _paid(totals, "cost")
 
@@ -51,9 +50,9 @@ def accepted_nec(totals: Totals, _: Application) -> Result:
     """Expected cost when any accepted label is right, divided by its naive baseline.
 
     Range [0, inf); lower is better. Naive baseline: 1.0 (the best constant decision under the same
-    rule). Undefined if that decision costs nothing, because all trials accept one label. Equal to
-    `nec` with the priors of the data if each trial has one label. Ferrer et al. 2024, sections 3.5
-    and 3.7.
+    rule). Undefined if the best constant decision costs nothing, because all trials accept one
+    label. Equal to `nec` with the priors of the data if each trial has one label. Ferrer et al.
+    2024, sections 3.5 and 3.7.
     """
     cost, naive = _paid(totals, "cost")
     return share(cost, naive), 1.0
@@ -62,9 +61,9 @@ def accepted_nec(totals: Totals, _: Application) -> Result:
 def accepted_error(totals: Totals, _: Application) -> Result:
     """Share of decisions that are not among the accepted labels of their trial.
 
-    Range [0, 1]; lower is better. Naive baseline: always the label that most trials accept.
-    Abstaining counts as an error. Equal to `total_error` with the priors of the data if each trial
-    has one label. Ferrer et al. 2024, section 3.7.
+    Abstaining counts as an error. Range [0, 1]; lower is better. Naive baseline: always the label
+    that most trials accept. Equal to `total_error` with the priors of the data if each trial has
+    one label. Ferrer et al. 2024, section 3.7.
     """
     return _paid(totals, "error")
 
@@ -113,22 +112,23 @@ _ACCEPTED = (
 
 
 def class_recall(totals: Totals, _: Application, name: str) -> Result:
-    """Recall of one class: R[k, k], the share of its trials for which this class is decided.
+    """Recall of one class: share of the trials of class k for which class k is decided, `R[k, k]`.
 
-    The parameter is the name of the class. Range [0, 1]; higher is better. No naive baseline:
-    constant decisions have 0 or 1. Abstaining counts as an error. Undefined if the class has no
-    trials. Ferrer et al. 2024, section 3.1 (R).
+    The parameter is the name of the class. Abstaining counts as an error. Range [0, 1]; higher is
+    better. No naive baseline: constant decisions have 0 or 1. Undefined if the class has no trials.
+    Ferrer et al. 2024, section 3.1 (R).
     """
     k = place_of(totals, name)
     return class_rates(totals)[1][:, k, k], NONE
 
 
 def class_precision(totals: Totals, application: Application, name: str) -> Result:
-    """Precision of one class: share of trials of the class among the decisions for it.
+    """Precision of one class: share of trials of class k among the decisions for class k: `P_k R[k,
+    k] / sum_j P_j R[j, k]`.
 
-    P_k R[k, k] / sum_j P_j R[j, k]; the parameter is the name of the class k. Range [0, 1]; higher
-    is better. Naive baseline: P_k (always this class). Undefined if no trial has this decision.
-    Petegrosso et al. 2022, A.1.1 (Eq. 10), with a class in place of the target.
+    The parameter is the name of the class. Range [0, 1]; higher is better. Naive baseline: P_k
+    (always this class). Undefined if no trial has this decision. Petegrosso et al. 2022, A.1.1 (Eq.
+    10), with a class in place of the target.
     """
     k = place_of(totals, name)
     counts, rates = class_rates(totals)

@@ -198,42 +198,45 @@ def _costs(totals: Totals, application: Application) -> tuple[Floats, Floats]:
 
 
 def expected_cost(totals: Totals, application: Application) -> Result:
-    """Expected cost of a decision: sum_k P_k sum_d c[k, d] R[k, d].
+    """Expected cost of a decision: `sum_k P_k sum_d c[k, d] R[k, d]`.
 
-    Range [0, max c] in the unit of the costs; lower is better. Naive baseline: min_d sum_k P_k c[k,
-    d] (the best constant decision). Undefined if a class with a prior above 0 has no trials. Ferrer
-    et al. 2024, section 3.1.
+    Range [0, max c] in the unit of the costs; lower is better. Naive baseline: `min_d sum_k P_k
+    c[k, d]` (the best constant decision). Undefined if a class with a prior above 0 has no trials.
+    Ferrer et al. 2024, section 3.1.
     """
     return _costs(totals, application)
 
 
 def nec(totals: Totals, application: Application) -> Result:
-    """Expected cost divided by the cost of the best constant decision.
+    """Expected cost divided by the cost of the best constant decision: `sum_k P_k sum_d c[k, d]
+    R[k, d] / min_d sum_k P_k c[k, d]`.
 
-    sum_k P_k sum_d c[k, d] R[k, d] / min_d sum_k P_k c[k, d]. Range [0, inf); lower is better.
-    Naive baseline: 1.0 (the best constant decision). The divisor is computed again in each
-    replicate; undefined if it is 0. Ferrer et al. 2024, section 3.5.
+    Range [0, inf); lower is better. Naive baseline: 1.0 (the best constant decision). The divisor
+    is computed again in each replicate. Undefined if the divisor is 0. Ferrer et al. 2024, section
+    3.5.
     """
     cost, naive = _costs(totals, application)
     return share(cost, naive), 1.0
 
 
 def act_dcf(totals: Totals, application: Application) -> Result:
-    """Normalised detection cost of the decisions: those of the file, or of the Bayes threshold.
+    """Detection cost of the decisions, divided by that of the naive baseline: `(Cm P Pmiss + Cf
+    (1-P) Pfa) / min(Cm P, Cf (1-P))`.
 
-    (Cm P Pmiss + Cf (1-P) Pfa) / min(Cm P, Cf (1-P)). Range [0, inf); lower is better. Naive
-    baseline: 1.0 (always reject or always accept). Equal to 1 - TWV if always rejecting is the
-    cheaper one. Rodriguez-Fuentes & Penagarikano 2013, Eq. 8-11.
+    The decisions are those in the file. If the file has scores, the Bayes threshold decides. Range
+    [0, inf); lower is better. Naive baseline: 1.0 (always reject or always accept). Equal to 1 -
+    TWV if always rejecting costs less than always accepting. Rodriguez-Fuentes & Penagarikano 2013,
+    Eq. 8-11.
     """
     application.require_detection()
     return nec(totals, application)
 
 
 def detection_cost(totals: Totals, application: Application) -> Result:
-    """Detection cost of the decisions, not normalised: Cm P Pmiss + Cf (1-P) Pfa.
+    """Detection cost of the decisions, not normalised: `Cm P Pmiss + Cf (1-P) Pfa`.
 
     The decisions are those of `act_dcf`. Range [0, Cm P + Cf (1-P)] in the unit of the costs; lower
-    is better. Naive baseline: min(Cm P, Cf (1-P)) (always reject or always accept).
+    is better. Naive baseline: `min(Cm P, Cf (1-P))` (always reject or always accept).
     Rodriguez-Fuentes & Penagarikano 2013, Eq. 8 and 9.
     """
     application.require_detection()
@@ -241,21 +244,22 @@ def detection_cost(totals: Totals, application: Application) -> Result:
 
 
 def nte(totals: Totals, application: Application) -> Result:
-    """Total error rate divided by that of the best constant decision.
+    """Total error rate divided by that of the best constant decision: `sum_k P_k (1 - R[k, k]) / (1
+    - max_k P_k)`.
 
-    sum_k P_k (1 - R[k, k]) / (1 - max_k P_k). Range [0, inf); lower is better. Naive baseline: 1.0
-    (always the class of highest prior). Abstaining counts as an error. Example: an accuracy of 90 %
-    with a majority class of 95 % gives 2.0. Ferrer et al. 2024, section 3.5.
+    Abstaining counts as an error. Example: an accuracy of 90 % with a majority class of 95 % gives
+    2.0. Range [0, inf); lower is better. Naive baseline: 1.0 (always the class of highest prior).
+    Ferrer et al. 2024, section 3.5.
     """
     error, naive = total_error(totals, application)
     return share(error, naive), 1.0
 
 
 def total_error(totals: Totals, application: Application) -> Result:
-    """Share of wrong decisions, with classes weighted by their priors: sum_k P_k (1 - R[k, k]).
+    """Share of wrong decisions, with classes weighted by their priors: `sum_k P_k (1 - R[k, k])`.
 
-    Range [0, 1]; lower is better. Naive baseline: 1 - max_k P_k (always the class of highest
-    prior). Abstaining counts as an error. Ferrer et al. 2024, section 3.1.
+    Abstaining counts as an error. Range [0, 1]; lower is better. Naive baseline: `1 - max_k P_k`
+    (always the class of highest prior). Ferrer et al. 2024, section 3.1.
     """
     counts, rates = class_rates(totals)
     priors = application.class_priors(counts)
@@ -264,21 +268,21 @@ def total_error(totals: Totals, application: Application) -> Result:
 
 
 def accuracy(totals: Totals, application: Application) -> Result:
-    """Share of correct decisions, with classes weighted by their priors: sum_k P_k R[k, k].
+    """Share of correct decisions, with classes weighted by their priors: `sum_k P_k R[k, k]`.
 
-    Range [0, 1]; higher is better. Naive baseline: max_k P_k (always the class of highest prior).
-    Abstaining counts as an error. Ferrer et al. 2024, section 3.5.
+    Abstaining counts as an error. Range [0, 1]; higher is better. Naive baseline: `max_k P_k`
+    (always the class of highest prior). Ferrer et al. 2024, section 3.5.
     """
     error, naive = total_error(totals, application)
     return 1 - np.asarray(error), 1 - np.asarray(naive)
 
 
 def balanced_error(totals: Totals, _: Application) -> Result:
-    """Mean over classes of the share of wrong decisions: 1 - mean_k R[k, k].
+    """Mean over classes of the share of wrong decisions: `1 - sum_k R[k, k] / K`.
 
-    Also called 1 - unweighted average recall. Range [0, 1]; lower is better. Naive baseline: 1 -
-    1/K (any constant decision). Undefined if a class has no trials. Ferrer et al. 2024, section
-    3.1.
+    The mean share of correct decisions is also called unweighted average recall. Range [0, 1];
+    lower is better. Naive baseline: `1 - 1/K` (any constant decision). Undefined if a class has no
+    trials. Ferrer et al. 2024, section 3.1.
     """
     rates = class_rates(totals)[1]
     right = np.diagonal(rates, axis1=-2, axis2=-1)
@@ -286,7 +290,7 @@ def balanced_error(totals: Totals, _: Application) -> Result:
 
 
 def p_miss(totals: Totals, _: Application) -> Result:
-    """Share of targets that are rejected: rejected targets / targets.
+    """Share of targets that are rejected: `rejected targets / targets`.
 
     Range [0, 1]; lower is better. No naive baseline: constant decisions can have any rate.
     Undefined without targets. Rodriguez-Fuentes & Penagarikano 2013, Eq. 1.
@@ -295,7 +299,7 @@ def p_miss(totals: Totals, _: Application) -> Result:
 
 
 def p_fa(totals: Totals, _: Application) -> Result:
-    """Share of nontargets that are accepted: accepted nontargets / nontargets.
+    """Share of nontargets that are accepted: `accepted nontargets / nontargets`.
 
     Range [0, 1]; lower is better. No naive baseline: constant decisions can have any rate.
     Undefined without nontargets. Rodriguez-Fuentes & Penagarikano 2013, Eq. 3; Petegrosso et al.
@@ -305,7 +309,7 @@ def p_fa(totals: Totals, _: Application) -> Result:
 
 
 def recall(totals: Totals, _: Application) -> Result:
-    """Share of targets that are accepted: accepted targets / targets.
+    """Share of targets that are accepted: `accepted targets / targets`.
 
     Range [0, 1]; higher is better. No naive baseline: constant decisions can have any rate.
     Undefined without targets. Petegrosso et al. 2022, A.1.1 (Eq. 11).
@@ -314,10 +318,11 @@ def recall(totals: Totals, _: Application) -> Result:
 
 
 def precision(totals: Totals, application: Application) -> Result:
-    """Share of targets among accepted trials, at the prior of the application.
+    """Share of targets among accepted trials, at the prior of the application: `P (1-Pmiss) / (P
+    (1-Pmiss) + (1-P) Pfa)`.
 
-    P (1-Pmiss) / (P (1-Pmiss) + (1-P) Pfa). Range [0, 1]; higher is better. Naive baseline: P
-    (always accept). Undefined if no trial is accepted. Petegrosso et al. 2022, A.1.1 (Eq. 10).
+    Range [0, 1]; higher is better. Naive baseline: P (always accept). Undefined if no trial is
+    accepted. Petegrosso et al. 2022, A.1.1 (Eq. 10).
     """
     counts, rates = class_rates(totals)
     accepted = application.class_priors(counts) * rates[:, :, 1]
@@ -325,21 +330,22 @@ def precision(totals: Totals, application: Application) -> Result:
 
 
 def fdr(totals: Totals, application: Application) -> Result:
-    """Share of nontargets among accepted trials, at the prior of the application: 1 - precision.
+    """Share of nontargets among accepted trials, at the prior of the application: `(1-P) Pfa / (P
+    (1-Pmiss) + (1-P) Pfa)`.
 
-    (1-P) Pfa / (P (1-Pmiss) + (1-P) Pfa). Range [0, 1]; lower is better. Naive baseline: 1-P
-    (always accept). Undefined if no trial is accepted. Petegrosso et al. 2022, A.1.2 (Eq. 13).
+    This is 1 - precision. Range [0, 1]; lower is better. Naive baseline: 1 - P (always accept).
+    Undefined if no trial is accepted. Petegrosso et al. 2022, A.1.2 (Eq. 13).
     """
     value, reference = precision(totals, application)
     return 1 - np.asarray(value), 1 - np.asarray(reference)
 
 
 def abstained(totals: Totals, application: Application) -> Result:
-    """Share of trials on which the system abstains: sum_k P_k R[k, abstain].
+    """Share of trials on which the system abstains: `sum_k P_k R[k, abstain]`.
 
-    Range [0, 1]; lower is better. No naive baseline. The value is 0 if the cost matrix has no
-    column for abstaining. Read it together with the expected cost, which has a cost for abstaining.
-    Ferrer et al. 2024, section 3.1.
+    The value is 0 if the cost matrix has no column for abstaining. Read it together with the
+    expected cost, which has a cost for abstaining. Range [0, 1]; lower is better. No naive
+    baseline. Ferrer et al. 2024, section 3.1.
     """
     counts, rates = class_rates(totals)
     classes = counts.shape[-1]

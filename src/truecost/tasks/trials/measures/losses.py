@@ -66,7 +66,7 @@ def entropy(priors: Floats) -> Floats:
 
 
 def ce(totals: Totals, application: Application) -> Result:
-    """Cross entropy in nats: sum_k P_k (mean over trials of class k of -ln p_k).
+    """Cross entropy in nats: `sum_k P_k mean_k(-ln p_k)`.
 
     p_k is the probability that the system gives to class k. Range [0, inf]; lower is better. Naive
     baseline: the entropy of the priors (the priors as probabilities). Infinite if the true class of
@@ -80,19 +80,19 @@ def ce(totals: Totals, application: Application) -> Result:
 def nce(totals: Totals, application: Application) -> Result:
     """Cross entropy divided by the entropy of the priors.
 
-    Range [0, inf]; lower is better. Naive baseline: 1.0 (the priors as probabilities). The divisor
-    is computed again in each replicate. Infinite if the true class of a trial has probability 0.
-    Ferrer et al. 2024, section 3.5.
+    The divisor is computed again in each replicate. Range [0, inf]; lower is better. Naive
+    baseline: 1.0 (the priors as probabilities). Infinite if the true class of a trial has
+    probability 0. Ferrer et al. 2024, section 3.5.
     """
     value, reference = ce(totals, application)
     return share(value, reference), 1.0
 
 
 def brier(totals: Totals, application: Application) -> Result:
-    """Brier score: sum_k P_k (mean over trials of class k of sum_j (p_j - [j = k])^2).
+    """Brier score: `sum_k P_k mean_k(sum_j (p_j - [j = k])^2)`.
 
     p_j is the probability that the system gives to class j; [j = k] is 1 for the true class,
-    otherwise 0. Range [0, 2]; lower is better. Naive baseline: 1 - sum_k P_k^2 (the priors as
+    otherwise 0. Range [0, 2]; lower is better. Naive baseline: `1 - sum_k P_k^2` (the priors as
     probabilities). Ferrer et al. 2024, section 3.3.
     """
     counts, means = _mean_losses(totals, "losses", "brier")
@@ -103,35 +103,34 @@ def brier(totals: Totals, application: Application) -> Result:
 def nbs(totals: Totals, application: Application) -> Result:
     """Brier score divided by that of the priors.
 
-    Range [0, inf); lower is better. Naive baseline: 1.0 (the priors as probabilities). The divisor
-    is computed again in each replicate. Ferrer et al. 2024, section 3.5.
+    The divisor is computed again in each replicate. Range [0, inf); lower is better. Naive
+    baseline: 1.0 (the priors as probabilities). Ferrer et al. 2024, section 3.5.
     """
     value, reference = brier(totals, application)
     return share(value, reference), 1.0
 
 
 def cllr(totals: Totals, _: Application) -> Result:
-    """Log-likelihood-ratio cost in bits.
+    """Log-likelihood-ratio cost in bits: `(mean_tar A + mean_non B) / 2`.
 
-    Average of two means: over targets of log2(1 + exp(-llr)), and over nontargets of log2(1 +
-    exp(llr)). Range [0, inf]; lower is better. Naive baseline: 1.0 (llr = 0 for every trial).
-    Independent of costs and priors. Infinite if the true class of a trial has probability 0.
-    Undefined if a class has no trials. Brümmer and du Preez (2006); Rodriguez-Fuentes &
-    Penagarikano 2013, Eq. 36-38 at Ptar = 1/2.
+    A is the cost of a target, `log2(1 + exp(-llr))`, and B is the cost of a nontarget, `log2(1 +
+    exp(llr))`. The value does not depend on costs and priors. Range [0, inf]; lower is better.
+    Naive baseline: 1.0 (llr = 0 for every trial). Infinite if the true class of a trial has
+    probability 0. Undefined if a class has no trials. Brümmer and du Preez (2006);
+    Rodriguez-Fuentes & Penagarikano 2013, Eq. 36-38 at an effective prior of 1/2.
     """
     means = _mean_losses(totals, "llr", "cllr")[1]
     return _with_impossible(means.mean(axis=-1), totals, "llr"), 1.0
 
 
 def cnxe(totals: Totals, application: Application) -> Result:
-    """Cross entropy of likelihood ratios at the effective prior, divided by the entropy of that
-    prior.
+    """Cross entropy of likelihood ratios at the effective prior, divided by the entropy H of that
+    prior: `(Ptar mean_tar Clog + (1-Ptar) mean_non Clog) / H(Ptar)`.
 
-    (Ptar (mean over targets of Clog) + (1-Ptar) (mean over nontargets of Clog)) / prior entropy.
-    Clog is log2(1 + exp(-llr - logit(Ptar))) for a target and log2(1 + exp(llr + logit(Ptar))) for
-    a nontarget. Range [0, inf]; lower is better. Naive baseline: 1.0 (llr = 0 for every trial).
-    Infinite if the true class of a trial has probability 0. If the application states no prior,
-    logit(Ptar) is computed from all data, and the other terms with Ptar from each replicate.
+    Clog is `log2(1 + exp(-llr - logit(Ptar)))` for a target and `log2(1 + exp(llr + logit(Ptar)))`
+    for a nontarget. If the application states no prior, logit(Ptar) is computed from all data, and
+    the other terms with Ptar from each replicate. Range [0, inf]; lower is better. Naive baseline:
+    1.0 (llr = 0 for every trial). Infinite if the true class of a trial has probability 0.
     Rodriguez-Fuentes & Penagarikano 2013, Eq. 36-43.
     """
     counts, means = _mean_losses(totals, "llr", "cnxe")
@@ -150,8 +149,8 @@ def _effective(application: Application, priors: Floats) -> Floats:
 def min_cllr(totals: Totals, _: Application) -> Result:
     """Cllr after the best monotone calibration of the scores (pool adjacent violators), in bits.
 
-    Range [0, 1]; lower is better. Naive baseline: 1.0 (llr = 0 for every trial). The calibration is
-    computed again in each replicate; equal scores get equal values. Undefined if a class has no
+    The calibration is computed again in each replicate; equal scores get equal values. Range [0,
+    1]; lower is better. Naive baseline: 1.0 (llr = 0 for every trial). Undefined if a class has no
     trials. Brümmer and du Preez (2006).
     """
     return totals.sweep("ranking").pav_entropy(0.5), 1.0
@@ -160,18 +159,18 @@ def min_cllr(totals: Totals, _: Application) -> Result:
 def cllr_loss(totals: Totals, application: Application) -> Result:
     """Cllr minus minimum Cllr, in bits: the part of Cllr that comes from calibration.
 
-    Range [0, inf); lower is better. No naive baseline. The value 0 means that no monotone
-    calibration improves the scores. Brümmer and du Preez (2006).
+    The value 0 means that no monotone calibration improves the scores. Range [0, inf); lower is
+    better. No naive baseline. Brümmer and du Preez (2006).
     """
     return np.asarray(cllr(totals, application)[0]) - min_cllr(totals, application)[0], NONE
 
 
 def mae(totals: Totals, _: Application) -> Result:
-    """Mean over trials of abs(prediction - true value).
+    """Mean over trials of `abs(prediction - true value)`.
 
-    Range [0, inf) in the unit of the predicted quantity; lower is better. Naive baseline: the value
-    for predicting always the weighted median of the true values, computed again in each replicate.
-    Ferrer et al. 2024, section 3.4.
+    Range [0, inf) in the unit of the predicted quantity; lower is better. Naive baseline: the
+    weighted median of the true values for every trial, computed again in each replicate. Ferrer et
+    al. 2024, section 3.4.
     """
     n = totals.sums("errors", "n")
     return share(totals.sums("errors", "absolute"), n), share(totals.sweep("truths").median()[1], n)
@@ -188,11 +187,11 @@ def nmae(totals: Totals, application: Application) -> Result:
 
 
 def mse(totals: Totals, _: Application) -> Result:
-    """Mean over trials of (prediction - true value)^2.
+    """Mean over trials of `(prediction - true value)^2`.
 
     Range [0, inf) in the squared unit of the predicted quantity; lower is better. Naive baseline:
-    the variance of the true values (their mean for every trial), computed again in each replicate.
-    Ferrer et al. 2024, section 3.4.
+    the mean of the true values for every trial, computed again in each replicate; its value is
+    their variance. Ferrer et al. 2024, section 3.4.
     """
     n = totals.sums("errors", "n")
     mean = share(totals.sums("errors", "truth"), n)
@@ -214,7 +213,7 @@ def nmse(totals: Totals, application: Application) -> Result:
 
 
 def r2(totals: Totals, application: Application) -> Result:
-    """Coefficient of determination: 1 - mean squared error / variance of the true values.
+    """Coefficient of determination: `1 - mean squared error / variance of the true values`.
 
     Range (-inf, 1]; higher is better. Naive baseline: 0 (the mean of the true values for every
     trial). Undefined if all true values are equal. Ferrer et al. 2024, section 3.5 (normalisation).

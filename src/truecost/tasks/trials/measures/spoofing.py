@@ -95,14 +95,15 @@ def _costs_at(totals: Totals, costs: Costs) -> Floats:
 
 
 def a_dcf(totals: Totals, _: Application, costs: Costs) -> Result:
-    """Architecture-agnostic detection cost of a system whose one score also rejects spoofed speech.
+    """Architecture-agnostic detection cost of a system whose one score also rejects spoofed speech:
+    `min_t C(t) / min(Cm Pt, Cf Pn + Cs Ps)`.
 
-    min over thresholds t of (Cm Pt Pmiss(t) + Cf Pn Pfa(t) + Cs Ps Pspoof(t)) / min(Cm Pt, Cf Pn +
-    Cs Ps). Pt, Pn and Ps are the priors of targets, nontargets and spoofed trials; Cm, Cf and Cs
-    are the costs of a rejected target, an accepted nontarget and an accepted spoofed trial; Pspoof
-    is the share of spoofed trials that are accepted. Default, `shim-2024`: priors 0.9, 0.05, 0.05
-    and costs 1, 10, 20. Range [0, 1]; lower is better. Naive baseline: 1 (all rejected or all
-    accepted). Undefined without targets, nontargets or spoofed trials. Shim et al. 2024, Eq. 3.
+    The cost at the threshold t is: `C(t) = Cm Pt Pmiss(t) + Cf Pn Pfa(t) + Cs Ps Pspoof(t)`. Pt, Pn
+    and Ps are the priors of targets, nontargets and spoofed trials; Cm, Cf and Cs are the costs of
+    a rejected target, an accepted nontarget and an accepted spoofed trial; Pspoof is the share of
+    spoofed trials that are accepted. Default, `shim-2024`: priors 0.9, 0.05, 0.05 and costs 1, 10,
+    20. Range [0, 1]; lower is better. Naive baseline: 1 (all rejected or all accepted). Undefined
+    without targets, nontargets or spoofed trials. Shim et al. 2024, Eq. 3.
     """
     return _least(_costs_at(totals, costs)), 1.0
 
@@ -113,15 +114,16 @@ def _least(costs: Floats) -> Array:
 
 
 def t_dcf(totals: Totals, _: Application, costs: Costs) -> Result:
-    """Tandem detection cost: a spoofing countermeasure followed by speaker verification.
+    """Tandem detection cost of a spoofing countermeasure followed by speaker verification: `min_t
+    (C0 + C1 Pmiss(t) + C2 Pfa(t)) / (C0 + min(C1, C2))`.
 
-    min over thresholds t of the countermeasure of (C0 + C1 Pmiss(t) + C2 Pfa(t)) / (C0 + min(C1,
-    C2)). C0 = Pt Cm Pmiss_asv + Pn Cf Pfa_asv, C1 = Pt Cm - C0, C2 = Ps Cs Pspoof_asv. The rates
-    with `_asv` are those of the speaker verification at its fixed threshold; Pt, Pn, Ps, Cm, Cf and
-    Cs are the priors and costs of targets, nontargets and spoofed trials. Default, `asvspoof-2021`:
-    priors 0.9405, 0.0095, 0.05 and costs 1, 10, 10. Range (0, 1]; lower is better. Naive baseline:
-    1 (a countermeasure that rejects all or accepts all). A perfect countermeasure has C0 / (C0 +
-    min(C1, C2)). Undefined without targets, nontargets or spoofed trials. Kinnunen et al. 2020.
+    t is the threshold of the countermeasure, `C0 = Pt Cm Pmiss_asv + Pn Cf Pfa_asv`, `C1 = Pt Cm -
+    C0`, and `C2 = Ps Cs Pspoof_asv`. The rates with the mark asv are those of the speaker
+    verification at its fixed threshold; Pt, Pn, Ps, Cm, Cf and Cs are the priors and costs of
+    targets, nontargets and spoofed trials. Default, `asvspoof-2021`: priors 0.9405, 0.0095, 0.05
+    and costs 1, 10, 10. A perfect countermeasure has `C0 / (C0 + min(C1, C2))`. Range (0, 1]; lower
+    is better. Naive baseline: 1 (a countermeasure that rejects all or accepts all). Undefined
+    without targets, nontargets or spoofed trials. Kinnunen et al. 2020.
     """
     decisions = np.asarray(totals.sums(ASV, "n"), np.float64)
     rates = share(decisions, decisions.sum(axis=-1, keepdims=True))

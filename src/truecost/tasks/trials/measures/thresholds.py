@@ -46,22 +46,23 @@ def _priors(sweep: Sweep, application: Application) -> tuple[np.ndarray, np.ndar
 
 
 def min_dcf(totals: Totals, application: Application) -> Result:
-    """Lowest normalised detection cost over all thresholds t.
+    """Lowest detection cost over all thresholds t, divided by the cost of the naive baseline:
+    `min_t (Cm P Pmiss(t) + Cf (1-P) Pfa(t)) / min(Cm P, Cf (1-P))`.
 
-    min_t (Cm P Pmiss(t) + Cf (1-P) Pfa(t)) / min(Cm P, Cf (1-P)). Range [0, 1]; lower is better.
-    Naive baseline: 1.0 (always reject or always accept). Equal to 1 - MTWV if always rejecting is
-    the cheaper one. Rodriguez-Fuentes & Penagarikano 2013, section 2.3 and Eq. 8-11.
+    Range [0, 1]; lower is better. Naive baseline: 1.0 (always reject or always accept). Equal to 1
+    - MTWV if always rejecting costs less than always accepting. Rodriguez-Fuentes & Penagarikano
+    2013, section 2.3 and Eq. 8-11.
     """
     cost, naive = min_detection_cost(totals, application)
     return share(cost, naive), 1.0
 
 
 def min_detection_cost(totals: Totals, application: Application) -> Result:
-    """Lowest detection cost over all thresholds t, not normalised.
+    """Lowest detection cost over all thresholds t, not normalised: `min_t (Cm P Pmiss(t) + Cf (1-P)
+    Pfa(t))`.
 
-    min_t (Cm P Pmiss(t) + Cf (1-P) Pfa(t)). Range [0, naive cost] in the unit of the costs; lower
-    is better. Naive baseline: min(Cm P, Cf (1-P)) (always reject or always accept).
-    Rodriguez-Fuentes & Penagarikano 2013, Eq. 8-9.
+    Range [0, naive cost] in the unit of the costs; lower is better. Naive baseline: `min(Cm P, Cf
+    (1-P))` (always reject or always accept). Rodriguez-Fuentes & Penagarikano 2013, Eq. 8-9.
     """
     sweep: Sweep = totals.sweep("ranking")
     miss, fa = _priors(sweep, application)
@@ -92,11 +93,12 @@ def auc(totals: Totals, _: Application) -> Result:
 
 
 def miss_at_fa(totals: Totals, _: Application, rate: float) -> Result:
-    """Lowest miss rate over all thresholds t with a false-alarm rate of at most the parameter.
+    """Lowest miss rate over all thresholds t whose false-alarm rate is at most a given rate: `min_t
+    Pmiss(t) with Pfa(t) <= rate`.
 
-    min Pmiss(t) over t with Pfa(t) <= rate. In a subset, the value is the miss rate of the subset
-    at the threshold chosen on all trials (with `--threshold-by subset`: on the subset). Range [0,
-    1]; lower is better. Naive baseline: 1 - rate (random scores). Ferrer et al. 2024, section 3.1
+    The parameter is the rate. In a subset, the value is the miss rate of the subset at the
+    threshold chosen on all trials (with `--threshold-by subset`: on the subset). Range [0, 1];
+    lower is better. Naive baseline: 1 - rate (random scores). Ferrer et al. 2024, section 3.1
     (limits of this measure).
     """
     return _least_misses(totals, rate), 1 - rate
@@ -125,12 +127,13 @@ def at_each(totals: Totals, least: Floats, thresholds: Floats) -> tuple[Floats, 
 
 
 def fa_at_miss(totals: Totals, _: Application, rate: float) -> Result:
-    """Lowest false-alarm rate over all thresholds t with a miss rate of at most the parameter.
+    """Lowest false-alarm rate over all thresholds t whose miss rate is at most a given rate: `min_t
+    Pfa(t) with Pmiss(t) <= rate`.
 
-    min Pfa(t) over t with Pmiss(t) <= rate. In a subset, the value is the false-alarm rate of the
-    subset at the threshold chosen on all trials (with `--threshold-by subset`: on the subset).
-    Range [0, 1]; lower is better. Naive baseline: 1 - rate (random scores). Ferrer et al. 2024,
-    section 3.1 (limits of this measure).
+    The parameter is the rate. In a subset, the value is the false-alarm rate of the subset at the
+    threshold chosen on all trials (with `--threshold-by subset`: on the subset). Range [0, 1];
+    lower is better. Naive baseline: 1 - rate (random scores). Ferrer et al. 2024, section 3.1
+    (limits of this measure).
     """
     least, thresholds = (of[:, 0] for of in totals.sweep(_chosen_in(totals)).fa_at([rate]))
     if _chosen_in(totals) == WHOLE:
@@ -139,13 +142,13 @@ def fa_at_miss(totals: Totals, _: Application, rate: float) -> Result:
 
 
 def miss_at_fa_per_hour(totals: Totals, _: Application, rate: float) -> Result:
-    """Lowest miss rate over all thresholds t with at most a given number of false alarms per hour.
+    """Lowest miss rate over all thresholds t with at most a given number of false alarms per hour:
+    `min_t Pmiss(t) with Pfa(t) N / H <= rate`.
 
-    min Pmiss(t) over t with Pfa(t) N / H <= rate, for N nontargets in H hours of audio. The
-    parameter is the rate. In a subset, the value is the miss rate of the subset at the threshold
-    chosen on all trials (with `--threshold-by subset`: on the subset). Range [0, 1]; lower is
-    better. Naive baseline: max(0, 1 - rate H / N) (random scores). Ferrer et al. 2024, section 3.1
-    (limits of this measure).
+    N is the number of nontargets, H the number of hours of audio, and the rate is the parameter. In
+    a subset, the value is the miss rate of the subset at the threshold chosen on all trials (with
+    `--threshold-by subset`: on the subset). Range [0, 1]; lower is better. Naive baseline: `max(0,
+    1 - rate H / N)` (random scores). Ferrer et al. 2024, section 3.1 (limits of this measure).
     """
     limit = share_per_hour(totals, rate)
     return _least_misses(totals, limit), 1 - limit
@@ -256,10 +259,11 @@ _at_rate = partial(_of, advice=_CHOSEN, rule="fpr-at-fnr", parse=_rate, uses=(),
 
 
 def fa_per_hour(totals: Totals, _: Application) -> Result:
-    """False alarms per hour of audio: accepted nontargets / hours of audio.
+    """False alarms per hour of audio: `accepted nontargets / hours of audio`.
 
     Range [0, inf); lower is better. No naive baseline. If only the total H of the hours is known,
-    and not the hours of each unit: Pfa N / H, for N nontargets. Undefined without hours.
+    and not the hours of each unit, the value is Pfa N / H, for N nontargets. Undefined without
+    hours.
     """
     hours = totals.sums("audio", "hours").sum(axis=(1, 2))
     return share(totals.sums("audio", "n")[:, 0, 1], hours), NONE
