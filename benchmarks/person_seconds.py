@@ -29,7 +29,7 @@ IDLES = (4.0, 30.0)  # seconds
 STEP = 0.8  # seconds between two keys of somebody who works
 SOUND, HEARS = 10.0, 11.0  # seconds of a sound, and in which nothing else is done
 HEARD = f"a sound of {SOUND:g} s, no key"
-HEADS = ["scenario", "truth", *(f"active, idle {idle:g} s" for idle in IDLES), "wall"]
+HEADS = ["scenario", "true working time", *(f"active, idle {idle:g} s" for idle in IDLES), "wall"]
 AHEAD = "() => { const now = Date.now; Date.now = () => now() + 3600e3; }"
 HOW = "--classes yes,no --audio sound --order given"
 
@@ -150,10 +150,10 @@ SCENARIOS = {
     HEARD: Scenario(1, partial(Person.act, seconds=HEARS, key=" ", step=HEARS), 0.5),
     "frozen, 20 s": Scenario(3, _freeze, 2),
     "browser and server asleep, 20 s": Scenario(3, _sleep, 2),
-    "goes on in a second tab": Scenario(3, _go_on, 3.2),
+    "continues in a second tab": Scenario(3, _go_on, 3.2),
     "answered without a connection": Scenario(3, lambda p: _plug(p, out=True), 4, _plug),
     "server killed and started again": Scenario(3, _kill, 2),
-    "clock on the wall set 1 h ahead": Scenario(2, lambda p: p.page.evaluate(AHEAD), 3),  # for good
+    "system clock set 1 h ahead": Scenario(2, lambda p: p.page.evaluate(AHEAD), 3),  # for good
 }
 
 

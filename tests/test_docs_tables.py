@@ -198,7 +198,7 @@ def test_every_measure_of_life_cycles_is_explained():
 
 
 def test_every_penalised_score_is_explained_with_its_kind():
-    table = section(page("docs/lifelong.md"), "(penalising-kinds)=", "All of these scores")
+    table = section(page("docs/lifelong.md"), "(penalising-kinds)=", "All scores of the table")
     rows = re.findall(r"^\| `(\w+)` \| (.*?) \|", table, re.MULTILINE)
     said = {(kind, score) for kind, scores in rows for score in cells(scores)}
     assert said == {(kind, score) for kind in OF_KIND for score in kind_of(kind).scores}
@@ -209,7 +209,7 @@ def test_every_source_of_a_life_cycle_is_explained_with_its_keys():
     rows = re.findall(r"^\| `(\w+)`.*? \| .*? \| (.*?) \|$", table, re.MULTILINE)
     said = {name: {*cells(keys)} for name, keys in rows if name != "name"}
     assert said == {name: keys_of(kind.settings) for name, kind in kinds().items()}
-    helped = section(page("docs/lifelong-runs.md"), "(experts)=", "`[expert]` is the same")
+    helped = section(page("docs/lifelong-runs.md"), "(experts)=", "`[expert]` has the keys")
     assert first_cells(helped) == keys_of(HelpTable)
 
 
@@ -233,7 +233,7 @@ def test_every_strategy_is_explained_with_its_options():
 
 
 def test_every_quirk_of_the_reference_scorer_is_explained():
-    table = section(page("docs/terms.md"), "| `--compat` |", "One behaviour is not")
+    table = section(page("docs/terms.md"), "| `--compat` |", "Two behaviours of the scorer")
     assert first_cells(table) - {"--compat"} == {*COMPAT, *ALONE}
 
 

@@ -232,7 +232,10 @@ def test_the_command_shows_the_sets_and_names_a_broken_line(tmp_path, capsys, mo
     kept = tmp_path / "ledger.jsonl"
     kept.write_text(kept.read_text().replace('"a":0.5', '"a":0.4'))
     assert cli.run(["protocol", "ledger", "ledger.jsonl", "--quiet"]) == 3
-    assert "error: ledger.jsonl, line 2: it was not written after line 1" in capsys.readouterr().err
+    assert (
+        "error: ledger.jsonl, line 2: the hash of the line before it is not that of line 1"
+        in capsys.readouterr().err
+    )
     empty = tmp_path / "empty.jsonl"
     empty.touch()
     assert cli.run(["protocol", "ledger", "empty.jsonl"]) == 0

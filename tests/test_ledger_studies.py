@@ -469,7 +469,10 @@ def test_a_broken_chain_is_said_and_counting_goes_on(folder, run):
     kept = Path("ledger.jsonl").read_text().splitlines(keepends=True)
     Path("ledger.jsonl").write_text(kept[0].replace('"a"', '"z"') + kept[1])
     said = run("run", "c.toml")
-    assert "note: ledger.jsonl, line 2: it was not written after line 1" in said.err
+    assert (
+        "note: ledger.jsonl, line 2: the hash of the line before it is not that of line 1"
+        in said.err
+    )
     assert "was scored 3 times with 3 systems" in said.err
     run("protocol", "ledger", "ledger.jsonl", code=3)
 

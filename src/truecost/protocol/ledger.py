@@ -184,8 +184,8 @@ def broken(name: str, place: int, line: Line) -> str:
         return f"{name}, line 1: lines before it were removed (it is number {line.number})"
     numbered = "" if line.number == place else f"; it is number {line.number}"
     return (
-        f"{name}, line {place}: it was not written after line {place - 1}, of which it holds "
-        f"another hash: line {place - 1} was changed, or lines between them removed{numbered}"
+        f"{name}, line {place}: the hash of the line before it is not that of line {place - 1}: "
+        f"line {place - 1} was changed, or lines between them were removed{numbered}"
     )
 
 
