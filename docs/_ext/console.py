@@ -13,6 +13,8 @@ class Console(RegexLexer):
     tokens: ClassVar = {
         "root": [
             (r"^(\$ )((?:.*\\\n)*.*\n)", bygroups(Generic.Prompt, Generic.Strong)),
+            # A sentence flows; a table, which has columns of blanks, scrolls.
+            (r"(?=.{60})(?![{\[]|.*\S {2,}\S)(.*\S.*)(\n)", bygroups(Generic.Traceback, Generic.Output)),
             (r".*\n", Generic.Output),
         ]
     }
