@@ -96,7 +96,7 @@ def cost_bars(rows: Sequence[Row], *, title: str = "") -> Picture:
     return lines.picture(
         "costs",
         Axis(
-            label="cost, as a share of the naive baseline's",
+            label="cost divided by the cost of the naive baseline",
             domain=(low, min(1.04 * max([1.02, *ends]), FURTHEST)),
         ),
         title=title,
