@@ -253,7 +253,9 @@ def test_warnings_of_a_machine_that_errs_in_several_cells_are_one():
     log = with_machine(rng, cells=(800, 800, 800, 800), labelled=1, shift=-0.2)
     found = describe(replace(log, label=np.where(log.cell == 1, np.nan, log.label)))
     first, second = found.warnings
-    assert first.startswith("10A has 800 items, none of which has a human label")
+    assert first.startswith(
+        "10A (collected by A, accepted by A alone) has 800 items, none of which has a human label"
+    )
     shares = [
         f"{figure(c.share, '%')} for {figure(c.machine_known, '%')} in {c.cell}"
         for c in found.cells
@@ -295,10 +297,15 @@ def test_without_a_machine_nothing_is_said_of_one():
 def test_cells_of_few_labels_are_named():
     log = counted((9, 3, 0, 6), (9, 9, 0, 9), (0, 0, 7, 0))
     assert [(f.name, f.text) for f in labels_found(log)] == [
-        ("labels 10A", "10A has 12 items, 3 of label 1 and 9 of label 0: intervals are rough"),
+        (
+            "labels 10A",
+            "10A (collected by A, accepted by A alone) has 12 items, 3 of label 1 and 9 of label "
+            "0: intervals are rough",
+        ),
         (
             "labels 11B",
-            "11B has 7 items, none of which has a human label: human labels alone give no ratio",
+            "11B (collected by B, accepted by both) has 7 items, none of which has a human label: "
+            "human labels alone give no ratio",
         ),
     ]
     assert labels_found(counted((5, 5, 5, 5), (5, 5, 5, 5))) == []
@@ -343,7 +350,7 @@ def test_intervals_that_are_apart_are_warned_of():
     assert found.text == (
         "rrecall (direct): the bootstrap gives [0.90, 1.20], the delta method [1.000, 1.050]: few "
         "units, "
-        "or one with most of the data; trust neither end"
+        "or one with most of the data; trust neither interval"
     )
 
 

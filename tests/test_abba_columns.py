@@ -232,7 +232,7 @@ def test_thresholds_that_are_not_given_are_the_least_scores_collected(loaded):
     found = loaded({(6, "score_a"): "0.5003"}, threshold_a=None)
     assert found.threshold_a == 0.5003
     assert found.problems == (
-        "the deployed threshold of A was not given: taken as the least score that it collected, "
+        "the deployed threshold of A was not given. The lowest score that A collected is used, "
         "0.5003, so it cannot be checked that A accepts offline what it collected; use "
         "--threshold-a",
     )
@@ -279,7 +279,8 @@ BAD = {
     ),
     "own score": (
         {(4, "score_b"): "-inf"},
-        "1 of 2 items collected by B (50%) rejected offline, below its threshold 0.6: line 4 (id "
+        "1 of 2 items collected by B (50%) is rejected offline, below its threshold 0.6: line 4 "
+        "(id "
         "u2, -inf)",
     ),
     "score of A": (
@@ -292,14 +293,15 @@ BAD = {
     ),
     "below": (
         {(3, "score_a"): "0.41", (6, "score_a"): "0.4999999999"},
-        "2 of 3 items collected by A (66.67%) rejected offline, below its threshold 0.5: line 3 "
+        "2 of 3 items collected by A (66.67%) are rejected offline, below its threshold 0.5: line "
+        "3 "
         "(id u1, 0.41), line 6 (id u4, 0.4999999999); the model decides otherwise offline than "
         "online, scores are rounded, or threshold_a is not the deployed one: correct the scores or "
         'threshold_a, or leave these items out with mismatch="drop"',
     ),
     "below of B": (
         {(5, "score_b"): "0.5"},
-        "1 of 2 items collected by B (50%) rejected offline, below its threshold 0.6: line 5 ",
+        "1 of 2 items collected by B (50%) is rejected offline, below its threshold 0.6: line 5 ",
     ),
     "repeated id": (
         {(3, "id"): "u3"},
@@ -373,7 +375,7 @@ def test_decisions_against_the_model_that_collected(loaded):
     with pytest.raises(tc.InputError) as caught:
         loaded(log=REJECTED, **NO_SCORES)
     assert str(caught.value) == (
-        "log.csv: 1 of 2 items collected by A (50%) rejected offline: line 3 (id u2); "
+        "log.csv: 1 of 2 items collected by A (50%) is rejected offline: line 3 (id u2); "
         "the model decides otherwise offline than online: correct the decisions, or leave these "
         'items out with mismatch="drop"'
     )
@@ -389,8 +391,8 @@ def test_mismatches_are_left_out_and_said(loaded):
     assert found.units["unit"][0].tolist() == ["cid", "ann", "ann"]
     assert found.signature == "threshold-a:0.5|threshold-b:0.6|mismatch:drop"
     assert found.problems == (
-        "1 of 3 items collected by A (33.33%) rejected offline: left out (--mismatch drop)",
-        "1 of 2 items collected by B (50%) rejected offline: left out (--mismatch drop)",
+        "1 of 3 items collected by A (33.33%) is rejected offline: left out (--mismatch drop)",
+        "1 of 2 items collected by B (50%) is rejected offline: left out (--mismatch drop)",
     )
     assert loaded(mismatch="drop").problems == ()
 
@@ -412,7 +414,8 @@ def test_an_error_of_a_row_without_id_or_line_names_its_place():
 
 
 USAGE = {
-    "key": ({"columns": {"score": "x"}}, "score=... is not known: map one of id, collected_"),
+    "key": ({"columns": {"score": "x"}}, "score=... is not known (did you mean 'score_b'?): map "
+    "one of id, collected_"),
     "both": (
         {"columns": {"score_a": "x", "accept_b": "y"}},
         "scores and decisions of the models are both mapped: map score_a and score_b, or accept_a "
@@ -476,8 +479,8 @@ def test_options_out_of_range_are_refused(options, said):
         ),
         (
             {"units": (1, 2)},
-            "units_a is 1, but the log has 2 units in arm A: count every unit of the arm, those "
-            "of which nothing was accepted included",
+            "units_a is 1, but the log has 2 units in arm A: count every unit of the arm, also "
+            "units without accepted items",
         ),
         (
             {"units": (3, 1), "dropped": ["unit"]},
@@ -574,7 +577,7 @@ def test_whole_numbers_of_users_match_their_texts(loaded):
         (
             USERS.replace("ben,A,2\n", "").replace("cid,B", "cid,A"),
             "users.csv: 2 units of log.csv not listed in the arm that collected: ben (A), cid (B); "
-            "list every unit of each arm, those of which nothing was accepted included",
+            "list every unit of each arm, also units without accepted items",
         ),
         (
             USERS.replace("eva", "ann"),
@@ -817,7 +820,9 @@ def test_a_header_that_is_known_decides(put):
 
 
 def test_endings_of_other_tasks_are_refused(put):
-    with pytest.raises(tc.UsageError, match=r"\.json stands for seglst, which is no format of abb"):
+    with pytest.raises(
+        tc.UsageError, match=r"\.json is the ending of format seglst, which is not read for abb"
+    ):
         read(put("[]", "log.json"), None, "abba")
 
 

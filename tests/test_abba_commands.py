@@ -131,7 +131,7 @@ def test_thresholds_as_written(result):
     [plane] = of_type(found, "plane")
     assert (plane["system"], plane["estimator"]) == ("log", "direct")
     assert [rule["rule"] for rule in plane["chosen"]] == ["max-rfpr=1"]
-    assert any("was not given: taken as the least" in p["message"] for p in found["problems"])
+    assert any("was not given. The lowest score" in p["message"] for p in found["problems"])
 
 
 def test_thresholds_of_a_grid_with_both_rules_and_a_test_set(result):
@@ -401,7 +401,7 @@ def test_settings_of_a_file(run, result, folder):
         (f"score log.csv --map {MAP} --max-rfpr 1", 2, "--max-rfpr"),
         (f"threshold log.csv --map {MAP} {AT} --grid 0.5,0.7", 2, "below the deployed 0.6"),
         (f"threshold log.csv --map {MAP} {AT} --grid many", 2, "--grid 'many' is not understood"),
-        (f"threshold log.csv --map {MAP} {AT} --max-rfpr 0", 2, "a ratio above 0 is needed"),
+        (f"threshold log.csv --map {MAP} {AT} --max-rfpr 0", 2, "give a ratio above 0"),
         (f"threshold log.csv --map {MAP} {AT} --test-set no.csv", 3, "no.csv"),
         (f"select log.csv --map {MAP} {AT}", 2, "--budget"),
         (f"select log.csv --map {MAP} {AT} --budget 0", 2, "budget is 0"),
@@ -410,8 +410,8 @@ def test_settings_of_a_file(run, result, folder):
         (f"select few.csv --map {MAP} {AT} --budget 9 --rates 10A=2", 2, "10A"),
         (f"select few.csv --map {MAP} {AT} --budget 9 --rates 10C=0.2", 2, "10C"),
         (f"select few.csv --map {MAP} {AT} --budget 9 --floor -1", 2, "floor is -1"),
-        (f"select few.csv --map {MAP} {AT} --budget 9 -o few.csv --force", 2, "the file that is"),
-        (f"select few.csv --map {MAP} {AT} --budget 9 -o x.zip", 2, "is not that of a format"),
+        (f"select few.csv --map {MAP} {AT} --budget 9 -o few.csv --force", 2, "the input file"),
+        (f"select few.csv --map {MAP} {AT} --budget 9 -o x.zip", 2, "no output format has this"),
         (f"select few.csv --map {MAP} {AT} --budget 9 --json -o -", 2, "both write standard out"),
         (f"select few.csv --map {MAP} {AT} --budget 9 --print-config", 2, "nothing is scored here"),
         (f"calibrate few.csv --map {MAP} {AT}", 3, "there are no machine scores"),

@@ -407,7 +407,7 @@ def test_a_file_of_labels_is_not_written_over(run):
     run(f"abba select log.csv --map {MAP} --budget 50 -o labels.csv")
     fill("labels.csv")
     line = f"abba select log.csv --map {MAP} --budget 50 --labels labels.csv -o labels.csv --force"
-    assert "the file that is" in run(line, code=2)[1]
+    assert "the input file" in run(line, code=2)[1]
 
 
 def test_labels_of_a_study_lie_beside_it(tmp_path):
@@ -418,5 +418,5 @@ def test_labels_of_a_study_lie_beside_it(tmp_path):
     assert study.data.labels == str(tmp_path / "l.csv")
     assert study.systems["a"].labels == str(tmp_path / "own.csv")
     other = {"task": "trials", "data": {"labels": "l.csv"}, "systems": {"a": {"file": "a"}}}
-    with pytest.raises(UsageError, match=r"labels under \[data\] does not fit trials"):
+    with pytest.raises(UsageError, match=r"labels under \[data\] is not for trials"):
         Study.from_tables(other).check()

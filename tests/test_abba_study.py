@@ -106,9 +106,9 @@ def test_a_study_over_another():
         ({"worst": 3}, "worst is for transcripts, translation and diarization"),
         ({"application": {"prior": 0.1}}, "an application has costs and priors of trials"),
         ({"methods": {"files": ["a"]}}, "is for task trials"),
-        ({"data": {"key": "key.csv"}}, "key under [data] does not fit abba: it takes map"),
-        ({"data": {"type": "llr"}}, "type under [data] does not fit abba"),
-        ({"data": {"missing": "drop"}}, "missing under [data] does not fit abba"),
+        ({"data": {"key": "key.csv"}}, "key under [data] is not for abba, which takes map"),
+        ({"data": {"type": "llr"}}, "type under [data] is not for abba"),
+        ({"data": {"missing": "drop"}}, "missing under [data] is not for abba"),
         ({"transcripts": {"by": "id"}}, "[transcripts] is for task transcripts"),
         ({"abba": {"estimators": ["dircet"]}}, "estimator 'dircet' is not known: choose of corr"),
         ({"abba": {"max_rfpr": 1.0}}, "max_rfpr under [abba] is for the choice of a threshold"),
@@ -136,7 +136,7 @@ def test_keys_of_logs_go_with_no_other_task(name):
     value = {"users": "users.csv", "split": 0.5}.get(name, 1)
     for task in ("trials", "transcripts"):
         tables = {"task": task, "data": {name: value}, "systems": {"a": {"file": "a"}}}
-        with pytest.raises(UsageError, match=rf"{name} under \[data\] does not fit {task}"):
+        with pytest.raises(UsageError, match=rf"{name} under \[data\] is not for {task}"):
             Study.from_tables(tables).check()
 
 

@@ -186,7 +186,7 @@ def test_items_as_units_choose_as_their_groups_do():
         ({"grid": (0.2, 0.5)}, "thresholds below the deployed 0.3 are not identified: 0.2"),
         ({"grid": 0}, "grid is 0: give 1 to 10,000 thresholds"),
         ({"grid": (float("nan"),)}, "finite"),
-        ({"max_rfpr": 0.0}, "max_rfpr is 0: a ratio above 0 is needed"),
+        ({"max_rfpr": 0.0}, "max_rfpr is 0: give a ratio above 0"),
         ({"min_rrecall": -1.0}, "min_rrecall is -1"),
         ({"by": "lower"}, "by is .lower.: choose one of point, upper"),
     ],

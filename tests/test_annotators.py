@@ -581,13 +581,13 @@ BAD = {  # file, arguments, code, what the message must say
         CSV,
         ("--type", "decision", "--map", MAP + ",label=a", "--annotators", "any"),
         2,
-        ["both label and annotators are mapped"],
+        ["label and annotators are both named"],
     ),
     "soft and annotators": (
         CSV,
         ("--type", "decision", "--map", MAP + ",soft=a", "--annotators", "votes"),
         2,
-        ["both soft and annotators are mapped"],
+        ["soft and annotators are both named"],
     ),
     "a label that is no class": (
         CSV,

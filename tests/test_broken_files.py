@@ -62,7 +62,7 @@ BROKEN = {  # name of the file, content, the message after the file's name
     "carriage return": (
         "f.txt",
         "a b 0.5\na\rc b 0.5\n",
-        ", line 2: a carriage return inside the line; remove it",
+        ", line 2: a carriage return is inside the line; remove it",
     ),
     "nothing fits": (
         "f.txt",
@@ -70,8 +70,8 @@ BROKEN = {  # name of the file, content, the message after the file's name
         ", line 1: no layout fits this line, nor any other: 'some words that are no trials, nor a "
         "header'; the layouts are kaldi-trials: enroll test label; kaldi-scores: enroll test "
         "score; voxceleb: label enroll test; speechbrain: enroll test label score; wespeaker: "
-        "enroll test score label; utt2spk: id speaker; name any other format with input_format "
-        "(csv: it has commas)",
+        "enroll test score label; utt2spk: id speaker; name any other format with input_format, "
+        "or use the command of its task (truecost list formats) (csv: it has commas)",
     ),
     "NUL": (
         "f.txt",
@@ -99,7 +99,7 @@ BROKEN = {  # name of the file, content, the message after the file's name
     "cut gzip": (
         "f.txt",
         gzip.compress(GOOD.encode())[:-9],
-        ": the gzip data are cut short",
+        ": the gzip file ends too early: download or copy it again",
     ),
     "LLR": (
         "f.tsv",
@@ -127,39 +127,40 @@ BROKEN = {  # name of the file, content, the message after the file's name
     "NIST width": (
         "f.tsv",
         SRE_HEAD + "m\ts\ta\n",
-        ", line 2: 3 fields, but the header has 4 (1 such line)",
+        ", line 2: 3 fields, but the header has 4 (1 such line): complete the line, or quote a "
+        "field that contains the separator",
     ),
     "semicolons": (
         "f.csv",
         "id;score\na;1\n",
-        ", line 1: one column in csv format, but ';' is in its name: columns separated by "
-        "';'? Spreadsheets save so where commas are decimal: save it as CSV with commas between "
-        "columns and points in numbers",
+        ", line 1: the header has no separator of csv, but contains ';'. Are the columns separated "
+        "by ';'? Spreadsheets do this in countries with decimal commas: save the file as CSV with "
+        "commas between columns and points in numbers",
     ),
     "semicolons and decimal commas": (
         "f.csv",
         "\ufeffid;score;other\na;1,25;2\n",
-        ", line 1: one column in csv format, but ';' is in its name: columns separated by "
-        "';' and decimal commas? Spreadsheets save so where commas are decimal: save it as CSV "
-        "with commas between columns and points in numbers",
+        ", line 1: the header has no separator of csv, but contains ';'. Are the columns separated "
+        "by ';', with decimal commas? Spreadsheets do this in countries with decimal commas: save "
+        "the file as CSV with commas between columns and points in numbers",
     ),
     "bars": (
         "f.csv",
         "id|score\na|1,2\n",
-        ", line 1: one column in csv format, but '|' is in its name: columns separated by "
-        "'|'? Save it with commas or tabs between columns",
+        ", line 1: the header has no separator of csv, but contains '|'. Are the columns separated "
+        "by '|'? Save the file with commas or tabs between columns",
     ),
     "tabs in csv": (
         "f.csv",
         "id\tscore\na\t1\n",
-        ", line 1: one column in csv format, but '\\t' is in its name: columns separated by "
-        "'\\t'? Use input_format tsv",
+        ", line 1: the header has no separator of csv, but contains '\\t'. Are the columns "
+        "separated by '\\t'? Use input_format tsv",
     ),
     "commas in tsv": (
         "f.tsv",
         "id,score\na,1\n",
-        ", line 1: one column in tsv format, but ',' is in its name: columns separated by "
-        "','? Use input_format csv",
+        ", line 1: the header has no separator of tsv, but contains ','. Are the columns separated "
+        "by ','? Use input_format csv",
     ),
     "names that repeat": (
         "f.csv",
@@ -169,12 +170,14 @@ BROKEN = {  # name of the file, content, the message after the file's name
     "csv width": (
         "f.csv",
         "id,score\na,1\nb\nc\n",
-        ", line 3: 1 field, but the header has 2 (2 such lines)",
+        ", line 3: 1 field, but the header has 2 (2 such lines): complete the line, or quote a "
+        "field that contains the separator",
     ),
     "csv width with quotes": (
         "f.csv",
         'id,score\n"a\nb",1\n"c,2"\n',
-        ", line 4: 1 field, but the header has 2 (1 such line)",
+        ", line 4: 1 field, but the header has 2 (1 such line): complete the line, or quote a "
+        "field that contains the separator",
     ),
     "csv blank line": (
         "f.csv",
@@ -202,7 +205,11 @@ BROKEN = {  # name of the file, content, the message after the file's name
         ", line 3: a quote in the middle of a field; quote the whole field and write quotes "
         'inside it twice ("")',
     ),
-    "only a header": ("f.csv", "id,score\n", ": there are no rows, only id, score"),
+    "only a header": (
+        "f.csv",
+        "id,score\n",
+        ": the file has a header line (id, score) but no rows",
+    ),
     "JSON cut": (
         "f.ndjson",
         '{"id":1}\n{"id":\n',
@@ -239,7 +246,11 @@ BROKEN = {  # name of the file, content, the message after the file's name
         '{"s":' + "[" * 100_000 + "\n",
         ', line 1: no JSON object (nested too deeply): \'{"s":' + "[" * 52 + "...'",
     ),
-    "JSON without columns": ("f.ndjson", "{}\n{}\n", ": there are no rows, only nothing"),
+    "JSON without columns": (
+        "f.ndjson",
+        "{}\n{}\n",
+        ": the file has a header line (empty) but no rows",
+    ),
 }
 
 

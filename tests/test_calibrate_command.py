@@ -222,7 +222,7 @@ def test_classes_get_a_column_each(run, tmp_path):
         (("none.csv", "--type", "score"), 3, "none.csv: there is no such file"),
         (("eval.csv", "--type", "score", "-o", "out.xyz"), 2, "out.xyz"),
         (("eval.csv", "--type", "score", "-o", "dev.csv"), 2, "--force"),
-        (("eval.csv", "--type", "score", "-o", "eval.csv", "--force"), 2, "the file that is read"),
+        (("eval.csv", "--type", "score", "-o", "eval.csv", "--force"), 2, "the input file"),
         (("eval.csv", "--type", "score", "-o", "-", "--json"), 2, "both write standard output"),
         (("eval.csv", "--type", "score", "-o", "-", "--output-format", "npy"), 2, "npz"),
         (("eval.csv", "--type", "score", "--seed", -1), 2, "seed is -1"),

@@ -224,7 +224,7 @@ def test_a_zipped_submission_is_called_one_and_what_lies_in_it(folder, capsys, l
 def test_a_folder_that_is_one_submission_says_so(folder, capsys):
     (folder / "subs").mkdir()
     assert cli.run(["transcripts", "leaderboard", "key.csv", "subs/"]) == 2
-    said = "at least two submissions; subs/ is one submission here: give what it holds, subs/*"
+    said = "at least two submissions; the folder subs/ counts as one: give its files, subs/*"
     assert said in capsys.readouterr().err
 
 
@@ -306,7 +306,7 @@ def test_wishes_stand_in_the_study_too(folder, capsys):
 REFUSED = {
     "no key": ("", 2, "the study names no key or reference: add --key FILE"),
     "no file": ("--key nothing.csv", 3, "nothing.csv: there is no such file or folder"),
-    "device": ("--key key.csv --public /dev/zero", 3, "/dev/zero: is a device; expected a file"),
+    "device": ("--key key.csv --public /dev/zero", 3, "/dev/zero: this is a device; give a file"),
     "day": ("--key key.csv --start tomorrow", 2, "--start is 'tomorrow': give a day such as"),
     "order": ("--key key.csv --end 2019-01-01", 2, "--end is 2019-01-01: give a day after the"),
     "image": ("--key key.csv --image key.csv", 2, "--image key.csv: name a file that ends in .png"),

@@ -153,7 +153,7 @@ def test_posteriors_have_the_threshold_of_their_likelihood_ratios():
 @pytest.mark.parametrize(
     ("more", "error", "said"),
     [
-        ({}, UsageError, "choose a rule for the threshold: max_fa_per_hour=0.5"),
+        ({}, UsageError, "name a rule that chooses the threshold: max_fa_per_hour=0.5"),
         ({"least_cost": True, "by": "upper"}, UsageError, 'by="upper" is for a limit'),
         ({"max_p_fa": 5.0}, UsageError, "max_p_fa is 5: give a number at least 0 and at most 1"),
         ({"max_fa_per_hour": 1.0}, UsageError, "need the hours of audio"),
@@ -343,7 +343,7 @@ def test_the_command_and_its_page(tmp_path, monkeypatch, capfd):
     assert "Chosen thresholds" in page
     assert "Evaluation of the thresholds" in page
     assert cli.run(given.split()[:-2]) == 2
-    assert "choose a rule" in capfd.readouterr().err
+    assert "name a rule" in capfd.readouterr().err
     assert not (tmp_path / "out2").exists()
 
 

@@ -242,7 +242,7 @@ def test_plan_says_how_many_more_queries(run, result, folder):
 def test_the_application_is_needed(run):
     code, _, err = run(f"terms score {REFERENCE} s.kwslist.xml {FAST}")
     assert code == 2
-    assert "give the costs of misses and false alarms" in err
+    assert "the costs of misses and false alarms are not given" in err
 
 
 def test_standard_input_and_gzip(run, folder, monkeypatch):
@@ -259,10 +259,16 @@ def test_standard_input_and_gzip(run, folder, monkeypatch):
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("--rttm r.rttm --kwlist t.kwlist.xml s.kwslist.xml", "no ECF is named"),
+        (
+            "--rttm r.rttm --kwlist t.kwlist.xml s.kwslist.xml",
+            "the ECF, a list of the searched audio, is not named",
+        ),
         ("--ecf e.ecf.xml --kwlist t.kwlist.xml s.kwslist.xml", "no RTTM is named: give --rttm"),
         (f"{REFERENCE} --occurrences o.csv s.kwslist.xml", "an RTTM and occurrences are named"),
-        ("--ecf e.ecf.xml --rttm r.rttm s.kwslist.xml", "no list of queries is named: --kwlist"),
+        (
+            "--ecf e.ecf.xml --rttm r.rttm s.kwslist.xml",
+            "the list of queries is not named: give --kwlist",
+        ),
         (REFERENCE, "no system is named"),
         (f"{REFERENCE} s.kwslist.xml --compat f4", "--compat 'f4' is not known (did you mean"),
         (f"{REFERENCE} s.kwslist.xml --tolerance -1", "--tolerance is -1: give a number"),
@@ -304,7 +310,7 @@ def test_a_file_that_is_read_is_not_written(run, folder):
         f"{NIST} --alignment o.csv"
     )
     assert code == 2
-    assert "o.csv: this is the file that is read" in err
+    assert "o.csv: this is the input file" in err
     assert (folder / "o.csv").read_bytes() == before
 
 

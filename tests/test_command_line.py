@@ -118,7 +118,7 @@ def test_demo_as_written(run, files):
 def test_a_file_of_unknown_columns_is_refused_with_its_columns(run, files, mapped):
     code, out, err = run("score", "A.csv", *mapped)
     assert (code, out) == (2, "")
-    assert "A.csv: name the type of the scores: --type llr|posterior|" in err
+    assert "A.csv: the type of the scores is not stated: use --type llr|posterior|" in err
     assert "no column gives the scores, the columns are trial, spk, y, s, snr: --map score=" in err
     err = run("score", "A.csv", "--map", "score=s")[2]
     assert "--type llr|score" in err

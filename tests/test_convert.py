@@ -320,7 +320,9 @@ def test_standard_output(run, tmp_path, capfdbinary):
     assert run("convert", "a.txt", "-o", "-", "-q") == 0
     assert capfdbinary.readouterr().out.startswith(b"id,enroll,test,")  # csv unless told
     assert run("convert", "a.txt", "-o", "-", "--output-format", "npy", "-q") == 2
-    assert b"a folder of arrays cannot go to standard output" in capfdbinary.readouterr().err
+    assert (
+        b"a folder of arrays cannot be written to standard output" in capfdbinary.readouterr().err
+    )
 
 
 def test_scores_alone_fit_in_one_array(run, tmp_path, capfd):
@@ -349,7 +351,8 @@ WRONG = {  # arguments, exit code, what is said
     "no format": (
         ["-o", "b.dat"],
         2,
-        f"b.dat: the ending is not that of a format: give --output-format, one of "
+        f"b.dat: no output format has this ending: change it, or name the format with "
+        f"--output-format: one of "
         f"{', '.join(FORMATS)}",
     ),
     "an unknown format": (
@@ -357,21 +360,21 @@ WRONG = {  # arguments, exit code, what is said
         2,
         "output format 'xls' is not known: choose one of csv,",
     ),
-    "the input": (["-o", "a.txt", "--force", "--output-format", "csv"], 2, "the file that is read"),
+    "the input": (["-o", "a.txt", "--force", "--output-format", "csv"], 2, "the input file"),
     "the input by a link": (
         ["-o", "link", "--force", "--output-format", "csv"],
         2,
-        "link: this is the file that is read: write to another one",
+        "link: this is the input file: write to another file",
     ),
     "something there": (
         ["-o", "there.csv"],
         2,
-        "there.csv: there already: choose another name, or replace it with --force",
+        "there.csv: the file exists: choose another name, or replace it with --force",
     ),
     "a folder of other things": (
         ["-o", "sub", "--output-format", "npy", "--force"],
         2,
-        "sub: the folder holds more than .npy files: choose another name",
+        "sub: the folder contains other files than .npy: choose another name",
     ),
     "a file for a folder": (["-o", "a.txt/b.csv"], 3, "a.txt is no folder)"),
     "a folder that is gzipped": (
@@ -471,7 +474,7 @@ def test_links_stay_links_and_pipes_stay_pipes(run, tmp_path):
 def test_values_that_a_format_cannot_hold():
     nested = Table("n", pl.DataFrame({"id": ["a"], "p": [[0.1, 0.2]]}))
     for kind in ("csv", "npz"):
-        with pytest.raises(InputError, match=r"n: column 'p' holds List\(Float64\), which text"):
+        with pytest.raises(InputError, match=r"n: column 'p' holds List\(Float64\), which a text"):
             encode(nested, kind)
     assert json.loads(encode(nested, "ndjson").content)["p"] == [0.1, 0.2]
     slash = Table("n", pl.DataFrame({"a/b": ["a"]}))
@@ -485,5 +488,7 @@ def test_values_that_a_format_cannot_hold():
     partition = pl.DataFrame(
         {n: ["a"] for n in ("modelid", "segmentid", "side", "label", "targettype")}
     )
-    with pytest.raises(UsageError, match="n: targettype clash with score or label"):
+    with pytest.raises(
+        UsageError, match="n: targettype has the name that the score or the label gets"
+    ):
         encode(Table("n", partition), "nist-sre")

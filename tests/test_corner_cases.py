@@ -308,7 +308,7 @@ def test_a_result_goes_into_an_empty_current_folder_and_through_links(
     study.write(outcome, ".")
     assert names(tmp_path / "here") == WRITTEN
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(tc.UsageError, match="no result directory"):
+    with pytest.raises(tc.UsageError, match="not a result directory"):
         study.write(outcome, ".")
 
 

@@ -53,7 +53,7 @@ def test_soft_labels_are_paired_whatever_the_order_of_rows():
     other[7] = 1.0
     wrong = loaded(detections(p=other), mapping)
     for pair in ([systems[0], wrong], [wrong, systems[0]]):
-        with pytest.raises(tc.InputError, match="1 trial another soft label: t7"):
+        with pytest.raises(tc.InputError, match="have different soft labels for 1 trial: t7"):
             tc.compare_systems(pair, tc.Scoring(plan=POINT))
 
 

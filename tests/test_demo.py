@@ -46,8 +46,9 @@ def test_files_go_into_a_folder_and_replace_nothing(tmp_path, monkeypatch, capsy
     assert cli.run(["demo", "abba", "--files-only", "-o", "my demo"]) == 0  # the same again
     (tmp_path / "log.csv").write_text("mine\n")
     assert cli.run(["demo", "abba", "--files-only"]) == 2
-    assert "log.csv: another file of this name is there: name a folder with -o" in (
-        capsys.readouterr().err
+    assert (
+        "log.csv: a file of this name with other content exists: name another folder with -o"
+        in (capsys.readouterr().err)
     )
     assert (tmp_path / "log.csv").read_text() == "mine\n"
     assert not (tmp_path / "users.csv").exists()
@@ -68,4 +69,7 @@ def test_a_demo_without_a_study_runs_its_command(tmp_path, monkeypatch, capsys):
     assert cli.run(["demo", "protocol", "-q"]) == LEAKS
     assert "shared-groups" in capsys.readouterr().out
     assert cli.run(["demo", "person", "--files-only"]) == 2
-    assert "makes its files when it runs: truecost demo person" in capsys.readouterr().err
+    assert (
+        "makes its files while it runs, so --files-only has nothing to copy: use truecost demo "
+        "person" in capsys.readouterr().err
+    )

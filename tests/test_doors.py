@@ -72,7 +72,7 @@ CALLED = {  # a call that is wrong, and how its message begins or what stands in
         lambda: tc.trials.load(FRAME, tc.trials.Options("llr", columns={"unit": "spk"}), "s"),
         "map one with unit=COLUMN",
     ),
-    "write": (lambda: write(FRAME, "out.x"), "is not that of a format: give output_format"),
+    "write": (lambda: write(FRAME, "out.x"), "name the format with output_format"),
     "LogOptions": (lambda: LogOptions(split=50), "split is 50: give a number above 0 and below 1"),
     "LogOptions, units": (lambda: LogOptions(units=(0, 5)), "units_a is 0: give a number at"),
     "LogOptions, exposure": (lambda: LogOptions(exposure=(0, 5)), "exposure_a is 0: give a"),
@@ -84,7 +84,10 @@ CALLED = {  # a call that is wrong, and how its message begins or what stands in
     "split, inner": (lambda: protocol.split(SAMPLES, inner=2), "inner is for folds"),
     "split, shares": (lambda: protocol.split(SAMPLES, shares={"a": 1, "b": 0}), "shares b is 0"),
     "check": (lambda: protocol.check(SAMPLES, near=2.0), "near is 2: give a number at least 0"),
-    "check, sets": (lambda: protocol.check(SAMPLES), "nothing is mapped to set: use map={'set'"),
+    "check, sets": (
+        lambda: protocol.check(SAMPLES),
+        "the column of the sets is not named: use map={'set'",
+    ),
     "ReferenceOptions": (lambda: ReferenceOptions(max_gap=-1), "max_gap is -1: give a number"),
     "SearchOptions": (lambda: SearchOptions(compat=("x",)), "compat 'x' is not known"),
     "StreamScoring": (lambda: StreamScoring(q=-1), "q is -1: give a number at least 0"),
@@ -169,7 +172,7 @@ def test_errors_are_said_in_the_words_of_the_innermost_door():
 
 
 STUDIED = {  # a study that is wrong, and what its message says once, in keys
-    "type": ({"systems": {"a": {"file": NETWORK}}}, 'type = "llr" or "score" under [data]; '),
+    "type": ({"systems": {"a": {"file": NETWORK}}}, 'use type = "llr" or "score" under [data] ('),
     "reference": (
         {"task": "transcripts", "systems": {"a": {"file": NETWORK}}},
         "no reference is named: give reference = [FILE] under [data]",

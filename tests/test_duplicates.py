@@ -62,7 +62,7 @@ def test_what_stands_twice_is_refused(run, line, files, name, again, noun, secon
     twice = files | {name: files[name] + again}
     code, _, err = run(twice, line)
     assert code == 3
-    assert f"{name}: 1 {noun} repeats another one (same recording, " in err
+    assert f"{name}: 1 {noun} repeats another one (equal recording, " in err
     assert f"line {second}, repeats line {first}" in err
     assert "--allow-duplicates" in err
     assert run(twice, f"{line} --allow-duplicates")[0] == 0

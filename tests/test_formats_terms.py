@@ -348,7 +348,7 @@ def test_xml_in_place_of_an_rttm(put, text, kind):
 def test_detections_are_no_occurrences(put):
     for name, text in (("f.csv", CSV), ("f.xml", KWSLIST), ("g.xml", STDLIST)):
         said = refused(read_occurrences, put(text, name))
-        assert said.startswith(f"{name}: these are detections, with score and decision; ")
+        assert said.startswith(f"{name}: this is a list of detections, with score and decision; ")
     queries = "<kwlist><kw kwid='K1'/></kwlist>"
     said = refused(read_occurrences, put(queries))
     assert said == "f.xml: this is kwlist; a table of occurrences was expected"
@@ -365,7 +365,9 @@ def test_formats_are_stated_or_known(put):
         "tsv, parquet, ndjson"
     )
     assert "empty; expected detections of queries" in refused(read_detections, put("", "f.csv"))
-    assert "stands for npz" in refused(read_detections, put("a", "f.npz"), error=UsageError)
+    assert "is the ending of format npz" in refused(
+        read_detections, put("a", "f.npz"), error=UsageError
+    )
 
 
 def test_any_file_is_read_as_a_table(put):
@@ -607,7 +609,12 @@ def test_words_and_turns(put, look, name, monkeypatch):
 
 WORD_FAULTS = {
     "empty": (RTTM, "", "f.rttm: the file is empty; expected rttm: type file chnl tbeg"),
-    "no words": ("LEXEME", "SEGMENT", "f.rttm: there is no LEXEME line; rttm is type file chnl"),
+    "no words": (
+        "LEXEME",
+        "SEGMENT",
+        "f.rttm: there are no LEXEME lines, one for each spoken word, which keyword search needs "
+        "(an RTTM of speakers has SPEAKER lines); rttm is type file chnl",
+    ),
     "type": ("NOSCORE", "NOISE", "f.rttm, line 11: the type is none of RTTM: 'NOISE F1 1 12 0.5"),
     "fields": (
         " Yes",

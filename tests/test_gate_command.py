@@ -79,7 +79,7 @@ def test_a_gate_written_as_text_is_read_back(subset, limit, first):
         ("act_dcf:max-upper=0.3", "no key 'max-upper' (did you mean 'max_upper'?)"),
         ("act_dcf:max_upper=0.3,sbset=x", "no key 'sbset' (did you mean 'subset'?)"),
         ("act_dcf:max_uper=1,subset=x", "no key 'max_uper'"),
-        ("act_dcf:max_upper=30%", "max_upper is '30%', which is no number"),
+        ("act_dcf:max_upper=30%", "max_upper is '30%', which is not a number"),
         ("act_dcf:max_upper=", "max_upper has no value"),
         ("act_dcf:max_upper=nan", "must be a finite number"),
         ("act_dcf:max_upper=1,max_upper=2", "max_upper is given twice"),
@@ -105,7 +105,7 @@ GOOD = '[data]\ntype = "llr"\n[[gate]]\nmeasure = "act_dcf"\nsystem = "B"\nmax_u
     [
         ("[[gates]]\nmeasure = 'x'", "there is no [[gate]] table (there is 'gates')"),
         ("[gate]\nmeasure = 'x'\nmax_upper = 1", "there is no [[gate]] table"),
-        ("[[gate]\n", "this is no valid TOML"),
+        ("[[gate]\n", "this is not valid TOML"),
         ("gate = [1]", "gate 1: is no table"),
         (f"{GOOD}[[gate]]\nmeasure = 'x'\nmax_uper = 1", "gate 2: there is no key 'max_uper' (did"),
         ("[[gate]]\nmeasure = 'x'\nmax_upper = true", "gate 1: max_upper: Expected"),
@@ -132,7 +132,7 @@ def test_a_study_file_gives_its_gates(run, result, tmp_path):
     )
     code, _, err = run(result)
     assert code == 2
-    assert "no gate is given: use --gate" in err
+    assert "no limit is given: use --gate" in err
 
 
 # -- the command

@@ -111,14 +111,14 @@ def test_what_would_decide_a_comparison_is_rounded_up_to_two_digits():
     """The 718 more of the gate above: value and limit are as far apart, the arm is as long."""
     apart = row(-0.05, -0.15, 0.05, kind="difference", baseline="B")
     assert more_units(apart) == (
-        "About 720 more speakers would show a difference as large as this one"
+        "About 720 more speakers would be needed to show a difference of this size"
     )
     crossed = row(
         -0.05, -0.15, 0.05, kind="difference", units_by_factor={"query": 100, "talk": 300}
     )
     assert more_units(crossed) == (
-        "About 8.18 times as many units of each factor (query, talk) would show a difference as "
-        "large as this one"
+        "About 8.18 times as many units of each factor (query, talk) would be needed to show a "
+        "difference of this size"
     )
     assert more_units(row(-0.001, -0.15, 0.15, kind="difference", baseline="B")) == ""
 

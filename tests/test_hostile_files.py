@@ -104,7 +104,7 @@ def test_a_ledger_line_that_is_none(said):
     Path("ledger.jsonl").write_text(json.dumps({"schema_version": 1}) + "\n")
     code, text = said("protocol ledger ledger.jsonl")
     assert code == 3
-    assert "ledger.jsonl, line 1: this is no line of a results ledger" in text
+    assert "ledger.jsonl, line 1: this line is not from a ledger of results" in text
 
 
 def test_a_ledger_of_a_system_that_it_does_not_list(said):
@@ -126,7 +126,7 @@ def test_what_begins_as_no_ledger_is_no_ledger(said, text):
     ):
         code, shown = said(command)
         assert code == 3
-        assert "notes.txt, line 1: this is no line of a results ledger" in shown
+        assert "notes.txt, line 1: this line is not from a ledger of results" in shown
     assert place.read_text() == text
 
 
@@ -169,7 +169,7 @@ HEAD = b"score,label\n"
     ("part", "expected"),
     [
         (gzip.compress(HEAD + b"1,1\n0,0\n", mtime=0), "parts/2.csv: cannot be read in parts"),
-        (b"score,lab", "parts/2.csv: there are no rows, only score, lab"),
+        (b"score,lab", "parts/2.csv: the file has a header line (score, lab"),
         (b"", "parts/2.csv: the file is empty"),
         (None, "parts/2.csv: is a device"),
         (HEAD, ""),
@@ -204,7 +204,7 @@ def test_a_cache_in_which_a_byte_is_another_one(said):
             place.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
             code, text = said(command)
             assert code == 3, (name, at)
-            assert "does not hold sorted data as truecost wrote it (the checksum of" in text
+            assert "this folder does not contain sorted data of truecost (the checksum of" in text
         for other in (whole[:-1], whole + b"\0", b""):
             place.write_bytes(other)
             assert said(command)[0] == 3, (name, len(other))

@@ -327,8 +327,8 @@ def test_a_gzip_bomb_is_never_unpacked_as_a_whole(put, reader):
 
 
 GZIPPED = {
-    "cut short": (lambda data: data[:-1], "f.xml: the gzip data are cut short"),
-    "no end": (lambda data: data[:-8], "the gzip data are cut short"),
+    "cut short": (lambda data: data[:-1], "f.xml: the gzip file ends too early"),
+    "no end": (lambda data: data[:-8], "the gzip file ends too early"),
     "damaged": (lambda data: data[:20] + b"\xff\xff" + data[22:], "the gzip data are damaged"),
     "wrong check": (lambda data: data[:-8] + b"\0" * 8, "the gzip data are damaged"),
     "text behind": (lambda data: data + b"text", "the gzip data are damaged"),

@@ -59,7 +59,8 @@ def test_none_heard_in_12_hours_is_no_certainty():
     assert row.upper == pytest.approx(3.689 / 12, rel=0.01)
     assert row.upper > 3.689 / 12  # the t limit of 360 units
     assert few_errors(row) == (
-        f"no false alarm in 12 hours, the true rate of false alarms may be up to {row.upper:.2g} "
+        f"no false alarm in 12 hours, so the true rate of false alarms may be up to "
+        f"{row.upper:.2g} "
         "an hour"
     )
 

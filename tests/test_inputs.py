@@ -68,10 +68,10 @@ FILES = {  # content of a.csv, what the message must say
     ),
     "reversed scores": (flipped(GOOD), ["look reversed", "AUC below 0.5", "--allow-reversed"]),
     "a repeated column": (GOOD.replace("id,s,y,spk,w", "id,s,y,s,w"), ["column names repeat (s)"]),
-    "only a header": (LINES[0], ["no rows, only id, s, y, spk, w"]),
+    "only a header": (LINES[0], ["a header line (id, s, y, spk, w) but no rows"]),
     "nothing": ("", ["the file is empty"]),
     "text that is not UTF-8": (GOOD.encode() + b"t\xff,1,1,u,1\n", ["line 102", "UTF-8"]),
-    "damaged gzip": (gzip.compress(GOOD.encode())[:-20], ["gzip", "cut short"]),
+    "damaged gzip": (gzip.compress(GOOD.encode())[:-20], ["gzip", "ends too early"]),
 }
 
 
@@ -124,7 +124,7 @@ USAGE = {  # arguments, exit code, what the message must say
     "label and soft": (
         ["score", "a.csv", "--type", "llr", "--map", "score=s,label=y,soft=w"],
         2,
-        ["both label and soft"],
+        ["label and soft are both named"],
     ),
     "a prior of one": (["score", "a.csv", *BASE, "--prior", "1"], 2, ["above 0 and below 1"]),
     "a negative cost": (["score", "a.csv", *BASE, "--cost-miss", "-1"], 2, ["above 0"]),
@@ -278,7 +278,7 @@ USAGE = {  # arguments, exit code, what the message must say
     "an output that is no result": (
         ["score", "a.csv", *BASE, "-o", "a.csv"],
         2,
-        ["no result directory"],
+        ["not a result directory"],
     ),
     "standard input that is closed": (["score", "-", *BASE], 3, ["standard input: cannot be"]),
     "a base below one": (
@@ -407,5 +407,5 @@ def test_an_earlier_result_is_replaced_and_other_folders_are_not(run, tmp_path):
     (tmp_path / "mine" / "thesis.txt").write_text("years of work")
     code, _, err = run({}, "score", "a.csv", *BASE, "-o", "mine")
     assert code == 2
-    assert "no result directory" in err
+    assert "not a result directory" in err
     assert (tmp_path / "mine" / "thesis.txt").read_text() == "years of work"

@@ -377,8 +377,8 @@ def test_it_is_said_where_combined_intervals_hide_what_pairing_shows():
     assert [found.counts[f"paired_{end}"] for end in ("lower", "upper")] == pytest.approx(paired)
     text = detailed("combined", [found.row()])
     shown = uncertain(found.value, *paired, apart=0.0)[1]
-    assert f"--method percentile gives {shown} by pairing" in text
-    assert "at most one unit carries the difference" in text
+    assert f"--method percentile gives the paired interval {shown}" in text
+    assert "at most one unit" in text
     # Where the combined interval decides, too, or pairing does not, nothing is said.
     clear = compare(ours["cllr"], theirs["cllr"]).difference
     assert "combined" not in clear.flags

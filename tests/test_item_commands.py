@@ -512,7 +512,7 @@ def test_a_unit_is_not_called_what_every_item_is(there, capsys):
     (there / "more.csv").write_text("id,utterance\nann-1,a\nann-2,a\nbob-1,c\n")
     line = "transcripts score ref.trn hyp.trn --metadata more.csv --map unit=utterance"
     code, _, err = run(line, capsys)
-    assert (code, "every utterance is meant where no unit is" in err) == (2, True)
+    assert (code, "this name is used where there is no unit column" in err) == (2, True)
 
 
 def test_ids_are_not_taken_for_words_of_a_translation(there, capsys):

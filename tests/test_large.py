@@ -562,7 +562,7 @@ def test_a_cache_is_sorted_once(parts, monkeypatch, capsys):
     assert len([*Path("kept").iterdir()]) == 2  # other columns
     (place / "sorted.json").write_text("{}")
     assert cli.run([*words, "--cache", "kept"]) == 3
-    assert "does not hold sorted data" in capsys.readouterr().err
+    assert "does not contain sorted data" in capsys.readouterr().err
     Path("file").touch()
     assert cli.run([*words, "--cache", "file"]) == 3
     assert "cannot be written" in capsys.readouterr().err

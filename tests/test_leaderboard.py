@@ -197,7 +197,7 @@ def test_invalid_submissions_are_all_named_or_left_out(run, folder):
     ("arguments", "said"),
     [
         (["best.csv"], "at least two submissions"),
-        (["best.csv", "best.csv"], "two systems are named alike"),
+        (["best.csv", "best.csv"], "two systems have the same name"),
     ],
 )
 def test_boards_that_make_no_sense(run, folder, arguments, said):

@@ -170,12 +170,15 @@ def test_processes_that_write_at_the_same_time_lose_nothing(tmp_path, request):
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"id,score\n1,2\n", "line 1: this is no line of a results ledger"),
-        (b"{}\n", "line 1: this is no line of a results ledger"),
-        (b"\xff\xfe\n", "line 1: this is no line of a results ledger"),
+        (b"id,score\n1,2\n", "line 1: this line is not from a ledger of results"),
+        (b"{}\n", "line 1: this line is not from a ledger of results"),
+        (b"\xff\xfe\n", "line 1: this line is not from a ledger of results"),
         (b'{"schema_version": 2}\n', "line 1: layout 2 is newer than 1"),
-        (encoded(scoring()) + b"\n", "line 2: this is no line of a results ledger"),
-        (b'{"schema_version": 1, "number": "x"}\n', "line 1: this is no line of a results ledger"),
+        (encoded(scoring()) + b"\n", "line 2: this line is not from a ledger of results"),
+        (
+            b'{"schema_version": 1, "number": "x"}\n',
+            "line 1: this line is not from a ledger of results",
+        ),
     ],
 )
 def test_a_file_that_is_no_ledger_is_refused_and_left_alone(tmp_path, content, said):

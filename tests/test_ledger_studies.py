@@ -449,7 +449,7 @@ def test_a_ledger_that_nobody_asked_for_stops_nothing(folder, run):
     Path("ledger.jsonl").write_text("notes of someone else\n")
     said = run("run", "a.toml")
     assert said.err.count("note: no ledger is kept") == 1
-    assert "line 1: this is no line of a results ledger" in said.err
+    assert "line 1: this line is not from a ledger of results" in said.err
     assert Path("ledger.jsonl").read_text() == "notes of someone else\n"
     asked = {"ledger": {"file": "ledger.jsonl"}, "systems": {"a": {"file": "a.csv"}}}
     run("run", study("asked.toml", **tables, **asked), code=3)

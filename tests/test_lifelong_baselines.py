@@ -534,5 +534,5 @@ def test_tables_of_scores_say_why_no_score_can_be_computed(tmp_path, run):
     path.write_text("version,time,score\n0,1,0.2\n1,1,0.1\n")
     code, _, err = run("lifelong", "score", path, "--score", "wer")
     assert code == 2
-    assert "score 'wer' cannot be computed: the table holds scores, and no outputs" in err
+    assert "score 'wer' cannot be computed: the table has scores, but no outputs" in err
     assert "leave the score out (it is mean_score), or give event logs" in err

@@ -533,7 +533,7 @@ def test_corrections_without_ids(there, capsys):
 def test_a_class_that_is_not_named(there, capsys):
     refused(f"{CLASSES} --classes a,b", capsys, 3, "class 'c' is not among a, b")
     (there / "b.csv").write_text("id,x,y\ni0,a,b\n")
-    refused(CLASSES, capsys, 2, "b.csv: which column holds the classes?")
+    refused(CLASSES, capsys, 2, "b.csv: it is not known which column has the classes:")
 
 
 # From lists

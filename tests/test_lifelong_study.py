@@ -315,7 +315,7 @@ FAULTY = [
     ({"interval": {"resample": "blocks"}}, r'factors = "item", seed or item,seed'),
     ({"interval": {"method": "bca"}}, r"bca intervals are not defined for life cycles"),
     ({"worst": 3}, r"worst is for transcripts"),
-    ({"data": {"key": "k.csv"}}, r"key under \[data\] does not fit lifelong: it takes"),
+    ({"data": {"key": "k.csv"}}, r"key under \[data\] is not for lifelong, which takes"),
     ({"data": {"map": {"score": "x"}, "labels": "l.csv"}}, r"map = { score = ... } is not known"),
     ({"measures": ["wer"]}, r"wer"),
     ({"measures": ["offline_words"]}, r"has no offline help"),

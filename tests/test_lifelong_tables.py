@@ -358,7 +358,7 @@ BAD = {
     "wide column": ("version,lernt,1\n1,1,2\n", r"line 1: column 'lernt' .*did you mean 'learnt'"),
     "mixed times": (LONG.replace("1,2,", "1,2026-01-01,"), r"times are numbers and dates"),
     "other way": (LONG.replace(",1,", ",2026-01-01,").replace(",2,", ",2026-01-02,"), r"`learnt`"),
-    "same time": (LONG.replace("1,2,", "1,1.0,"), r"times 1 .* and 1.0 .* are of one time"),
+    "same time": (LONG.replace("1,2,", "1,1.0,"), r"times 1 .* and 1.0 .* are at one time"),
     "empty time": (LONG.replace("1,2,", "1,,"), r"1 empty cell of time .* the first at line 3"),
     "no window": ("version,1,2\n3,1,2\n4,1,2\n", r"no test time \(1, 2\) lies between"),
     "only initial": ("version,1,2\ninitial,1,2\n", r"only the initial version"),
@@ -412,7 +412,7 @@ MISSING = {
     "version": ("versoin,time,score\n1,1,2\n", r"no column version \(did you mean 'version'\?\)"),
     "score": ("version,time,wer\n1,1,2\n", r"no column 'score'"),
     "log": ("event,version,time,score\npredict,1,1,2\n", r"this is an event log"),
-    "costs": ("words,seconds,score\n1,1,2\n", r'name the cost, cost="seconds"'),
+    "costs": ("words,seconds,score\n1,1,2\n", r'name one, cost="seconds"'),
 }
 
 

@@ -122,7 +122,7 @@ def test_columns_that_name_utterances_name_what_is_wanted(checks):
 @pytest.mark.parametrize(
     ("line", "code", "said"),
     [
-        ("good.trn --ids list --reference ref.trn", 2, "--ids takes the place of --reference"),
+        ("good.trn --ids list --reference ref.trn", 2, "--ids is used instead of --reference"),
         ("good.trn --ids none", 3, "none: there is no such file"),
     ],
 )

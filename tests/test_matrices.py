@@ -182,7 +182,10 @@ BROKEN = {
     "two": ({"a": MATRIX, "b": MATRIX}, "holds 2 matrices, a, b: keep one"),
     "texts": ([[1.0, "x"], [1.0, 2.0]], "row 0 holds 'x', no number and no null"),
     "nothing": ({"a": 1}, "no score matrix: write a list of rows"),
-    "names": ({"columns": ["1"], "data": MATRIX}, "the names do not fit 3 rows of 3 scores"),
+    "names": (
+        {"columns": ["1"], "data": MATRIX},
+        "the numbers of names differ from the 3 rows of 3 scores",
+    ),
     "series": ({EXP.format(0): "x"}, r"Exp000 holds str, no values"),
 }
 

@@ -138,7 +138,7 @@ def test_the_page_says_which_values_are_better(here, capsys):
         ("--measure mean:accuracy --higher --cost-miss 3", 2, "--cost-miss"),
         ("--measure mean:accuracy --higher --target 1", 2, "--target is for"),
         ("--measure mean:accuracy --higher --engine serial", 2, "counted in memory"),
-        ("--measure mean:accuracy,eer --higher", 2, "name the type of the scores"),
+        ("--measure mean:accuracy,eer --higher", 2, "the type of the scores is not stated"),
         ("--type values", 2, "no column 'value' for mean:value"),
         ("--measure eer --type values", 2, "there are no scores for eer: take mean:COLUMN"),
         (

@@ -362,7 +362,12 @@ def test_bca_is_refused():
         ({}, (), UsageError, "has no runs"),
         ({"seed": ()}, (), UsageError, "has no runs"),
         ({"seed": ("1", "2", "1")}, (), InputError, "1 run has the levels of another: seed 1"),
-        ({"seed": ("1", "2")}, ("set",), UsageError, "set cannot be held.*runs are seed"),
+        (
+            {"seed": ("1", "2")},
+            ("set",),
+            UsageError,
+            "set cannot be named by hold.*runs are seed",
+        ),
         (
             {"seed": ("1", "2"), "set": ("b", "a")},
             (),

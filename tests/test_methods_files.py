@@ -232,7 +232,7 @@ def test_runs_that_do_not_agree(place, capsys, spoil, message):
         (["score", "r.csv", *MAPPED], 2, "--runs"),
         (["score", *SEED], 2, "give files of runs"),
         (["score", "r.csv", *SEED, "--key-format", "csv"], 2, "--key-format is for --key"),
-        (["score", "none-*.csv", *SEED], 3, "none-*.csv: no file fits this pattern"),
+        (["score", "none-*.csv", *SEED], 3, "none-*.csv: no file matches this pattern"),
         (["score", "none.csv", *SEED], 3, "none.csv: there is no such file"),
         (["score", "r.csv", "r.csv", *SEED], 2, "r.csv is given twice"),
         (["score", "r.csv", "copy.csv", *SEED], 3,

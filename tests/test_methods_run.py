@@ -236,7 +236,7 @@ def test_scores_that_cannot_be_scored_are_said_after_the_first_run(place, capsys
     right = study.read_text(encoding="utf-8")
     for number, (wrong, said) in enumerate(
         (
-            (right.replace('type = "llr"', ""), "name the type of the scores ("),
+            (right.replace('type = "llr"', ""), "the type of the scores is not stated (they"),
             (right.replace("spk", "speaker"), "there is no column 'speaker' for the unit"),
         ),
         start=1,

@@ -37,14 +37,26 @@ CASES = {
     "nothing behind a flag": ([*SCORE, "--measure"], 2, "--measure needs a value"),
     "no half-width": (["plan", *SCORE[1:], "--half-width", "0"], 2, "--half-width is 0: it must"),
     "replicates without end": ([*SCORE[:-1], "9223372036854775808"], 2, "must lie between 1 and"),
-    "sum as a condition": ([*SCORE, "--subset", "max(snr) > 3"], 2, "is no condition that holds"),
-    "number as a condition": ([*SCORE, "--subset", "snr + 1"], 2, "is no condition that holds"),
+    "sum as a condition": (
+        [*SCORE, "--subset", "max(snr) > 3"],
+        2,
+        "is not a condition that is true",
+    ),
+    "number as a condition": (
+        [*SCORE, "--subset", "snr + 1"],
+        2,
+        "is not a condition that is true",
+    ),
     "list as a subset": (
         ["score", "list.parquet", "--type", "llr", "--subset", "list"],
         3,
         "not one value a trial",
     ),
-    "tiny half-width": (["plan", *SCORE[1:], "--half-width", "1e-300"], 2, "name a wider one"),
+    "tiny half-width": (
+        ["plan", *SCORE[1:], "--half-width", "1e-300"],
+        2,
+        "give a larger half-width",
+    ),
     "long name": (["score", "x" * 300, "--type", "llr"], 3, "File name too long"),
     "no weight": ([*SCORE, "--map", "weight=none"], 3, "all trials of nontarget have weight 0"),
     "light targets": ([*SCORE, "--map", "weight=light"], 3, "all trials of target have weight 0"),
@@ -55,7 +67,7 @@ CASES = {
     "gates over the result": (
         ["gate", "out", "--gate", "act_dcf<=1", "--markdown", "out/result.json"],
         2,
-        "this is a file that is read",
+        "this is an input file of the command",
     ),
     "gates over a device": (
         ["gate", "out", "--gate", "act_dcf<=1", "--markdown", "/dev/null"],

@@ -144,9 +144,9 @@ def test_two_people_and_a_third_who_adjudicates(clips, running):
     (["clips.csv", "-o", "out", *ASKED, "--tls-cert", "nix.pem"], 2, "belong together"),
     (["clips.csv", "-o", "out", *ASKED, "--tls-cert", "nix", "--tls-key", "nix"], 3, "cannot be"),
     (["clips.csv", "-o", "out", *ASKED, "--proxy", "http://a.b"], 2, "give its address"),
-    (["clips.csv", "-o", "out", *ASKED, "--export", "clips.csv"], 2, "the file that is read"),
+    (["clips.csv", "-o", "out", *ASKED, "--export", "clips.csv"], 2, "the input file"),
     (["clips.csv", "-o", "out", *ASKED, "--export", "0.wav"], 2, "0.wav"),
-    (["clips.csv", "-o", "out", *ASKED, "--export", "twice.csv"], 2, "there already"),
+    (["clips.csv", "-o", "out", *ASKED, "--export", "twice.csv"], 2, "the file exists"),
     (["clips.csv", "-o", "out", *ASKED, "--audio-time", "idle"], 2, "is for a folder"),
 ])  # fmt: skip
 def test_bad_input_is_refused_and_nothing_is_made(clips, capsys, arguments, code, said):
@@ -184,7 +184,7 @@ def test_a_port_that_is_taken_is_refused_and_nothing_is_made(clips, capsys):
         port = str(other.getsockname()[1])
         assert cli.run(["annotate", "clips.csv", "-o", "out", *ASKED, "--port", port]) == 2
     err = capsys.readouterr().err
-    assert f"--port {port}: cannot be listened on" in err
+    assert f"--port {port}: the page cannot be opened there" in err
     assert "to answer as " not in err
     assert not Path("out").exists()
 
@@ -258,12 +258,12 @@ def begun(answered, tmp_path, monkeypatch):
 @pytest.mark.parametrize(("arguments", "said"), [
     (["clips.csv", "-o", "out", *ASKED], "--resume"),
     (["clips.csv", "-o", "out", "--classes", "a,b", "--audio", "path", "--resume"], "another list"),
-    (["out"], "choose what to do"),
+    (["out"], "say what to do"),
     (["out", "--link", "eve"], "nobody is called 'eve'"),
     (["out", "--report", "--overlap", "2"], "is for a list"),
     (["out", "--report", "-o", "x"], "--output is for a list"),
     (["out", "--report", "--resume"], "--resume is for a list"),
-    (["out", "--link", "me"], "its page is not being served"),
+    (["out", "--link", "me"], "its page is not running"),
     (["out", "--link", "me", "--unfocused", "active"], "is for --report"),
     (["out", "--export", "x.nix"], "x.nix"),
 ])  # fmt: skip
@@ -290,7 +290,7 @@ def damage():
 
 @pytest.mark.parametrize(("change", "code", "said"), [
     (change_list, 2, "out: its answers are for another list, or for other classes"),
-    (be_live, 2, "holds answers about a live run, and this is a list: choose another --output"),
+    (be_live, 2, "contains answers about a live run, but this run asks about a list: choose"),
     (damage, 3, "answers.sqlite: is damaged"),
 ])  # fmt: skip
 def test_what_is_of_something_else_does_not_go_on(begun, capsys, change, code, said):

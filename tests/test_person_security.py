@@ -587,7 +587,7 @@ def test_one_server_serves_a_store(path, page):
 def test_a_port_that_is_taken_is_named(path):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        with pytest.raises(UsageError, match=f"{port}.*cannot be listened on"):
+        with pytest.raises(UsageError, match=f"{port}.*the page cannot be opened there"):
             serve(path, SETTINGS, port=port)
         with Store(path) as store:
             store.set_meta(port=port)

@@ -141,7 +141,7 @@ def test_gates_on_differences_are_drawn_apart_from_those_on_values(case):
     assert picture.x.label == "difference in act_dcf"
     low, high = picture.domain("x")
     assert low < 0 < high  # 0 is seen
-    with pytest.raises(tc.UsageError, match="share no axis: draw them apart"):
+    with pytest.raises(tc.UsageError, match="cannot be in one picture: draw them apart"):
         pictures.gates(found)
     far = msgspec.structs.replace(difference, state="pass", value=-8.0, lower=-9.0, upper=-7.0)
     picture = laws(pictures.gates([difference, far]))

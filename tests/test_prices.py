@@ -446,7 +446,7 @@ def test_a_life_cycle_names_what_was_not_timed(tmp_path):
 
 def test_a_table_of_scores_has_no_errors_that_could_cost(tmp_path):
     (tmp_path / "m.csv").write_text("version,time,score\n0,1,0.5\n1,1,0.4\n0,2,0.5\n1,2,0.3\n")
-    with pytest.raises(UsageError, match="no outputs whose errors could be counted"):
+    with pytest.raises(UsageError, match="no outputs whose errors have a price"):
         tc.score(str(tmp_path / "m.csv"), task="lifelong", higher=False, prices={"error": 1.0})
 
 

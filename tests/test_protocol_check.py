@@ -420,7 +420,7 @@ def test_labels_that_are_no_classes():
 
 def test_sets_that_are_none():
     rows = make()
-    with pytest.raises(UsageError, match="nothing is mapped to set"):
+    with pytest.raises(UsageError, match="the column of the sets is not named"):
         check(samples_of(table(rows), {"group": "spk"}))
     rows["set"][:] = "eval"
     with pytest.raises(InputError, match=r"all samples are in one set \(eval"):

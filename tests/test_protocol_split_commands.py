@@ -118,15 +118,15 @@ def test_standard_output_is_the_table_alone(capfdbinary):
 
 def test_what_stands_there_is_not_replaced_unless_forced(table, capsys):
     command = ["samples.csv", "--map", MAP, "--folds", "2", "-o"]
-    refused(capsys, 2, "this is the file that is read", *command, "samples.csv", "--force")
+    refused(capsys, 2, "this is the input file", *command, "samples.csv", "--force")
     (table / "split.csv").write_text("mine")
-    refused(capsys, 2, "split.csv: there already", *command, "split.csv")
+    refused(capsys, 2, "split.csv: the file exists", *command, "split.csv")
     assert run(["protocol", "split", *command, "split.csv", "--force"]) == 0
     (table / "other.csv.json").write_text("mine")
-    refused(capsys, 2, "other.csv.json: there already", *command, "other.csv")
+    refused(capsys, 2, "other.csv.json: the file exists", *command, "other.csv")
     assert not (table / "other.csv").exists()
     refused(capsys, 2, "choose one of csv, tsv, parquet", *command, "x", "--output-format", "npy")
-    refused(capsys, 2, "the ending is not that of a format", *command, "split.txt")
+    refused(capsys, 2, "no output format has this ending", *command, "split.txt")
     refused(capsys, 3, "cannot be written", *command, "samples.csv/split.csv")
     assert sorted(p.name for p in table.iterdir()) == [
         *("other.csv.json", "samples.csv", "split.csv", "split.csv.json")
@@ -141,7 +141,11 @@ def test_what_stands_there_is_not_replaced_unless_forced(table, capsys):
         (3, "25 spk for 26 folds: each lies in one as a whole; use at most 25", "--folds 26"),
         (3, "25 spk for 1000000000 folds: each lies in one", "--folds 1000000000"),
         (3, "25 spk for 1000000000 inner folds", "--folds 5 --inner 1000000000"),
-        (2, "sum to 0.9, not to 1: train=0.888889,eval=0.111111", "--shares train=.8,eval=.1"),
+        (
+            2,
+            "sum to 0.9, not to 1: change them, such as train=0.888889,eval=0.111111",
+            "--shares train=.8,eval=.1",
+        ),
         (2, "--shares train=x is not understood: write NAME=SHARE", "--shares train=x,eval=0.2"),
         (2, "--shares '0.8' is not understood", "--shares 0.8"),
         (2, "exclude each other", "--shares a=0.5,b=0.5 --folds 2"),
@@ -159,7 +163,7 @@ def test_wrong_options(capsys, code, text, options):
 
 
 def test_wrong_maps(capsys):
-    refused(capsys, 2, "nothing is mapped to id", "samples.csv", "--folds", "2")
+    refused(capsys, 2, "the column of the id", "samples.csv", "--folds", "2")
     refused(capsys, 2, "no column 'sp' for the group", "samples.csv", "--map", "id=utt,group=sp")
     refused(capsys, 2, "did you mean 'group'", "samples.csv", "--map", "id=utt,groups=spk")
     refused(capsys, 2, "a split makes new ones", "samples.csv", "--map", "id=utt,set=device")
@@ -176,7 +180,7 @@ def test_wrong_maps(capsys):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("utt,y,spk\n", "there are no rows, only utt, y, spk"),
+        ("utt,y,spk\n", "the file has a header line (utt, y, spk) but no rows"),
         ("utt,y,spk\na,1,s\nb,,t\n", "1 empty cell of label (column 'y'), the first at line 3"),
         ("utt,y,spk\na,1,s\nb,0,\n", "1 empty cell of group (column 'spk'), the first at line 3"),
         ("utt,y,spk\na,1,s\na,0,t\n", "1 id occurs more than once: a (line 2, line 3)"),

@@ -186,7 +186,7 @@ def test_the_first_sentence_says_how_systems_compare(outcome, report):
     )
     undecided = verdict.headline(Story(wide(outcome.result, rows=rows)))
     assert undecided.startswith("better <b> and base are not distinguishable by actual detection")
-    said = r"About [\d,]+ more units would show a difference as large as this one"
+    said = r"About [\d,]+ more units would be needed to show a difference of this size"
     assert re.search(said, undecided)
     alone = tuple(
         r for r in outcome.result.rows if r.kind == "value" and r.dims["system"] == "base"

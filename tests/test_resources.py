@@ -363,14 +363,14 @@ def test_a_program_that_is_killed(run):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ((), "resources needs a program: truecost resources -- PROGRAM ARGUMENTS"),
+        ((), "no program is named: write truecost resources -- PROGRAM ARGUMENTS"),
         (("--", "no-such-program"), "no-such-program: cannot be run (No such file or directory)"),
         (("--", "echo a"), "give program and arguments as words of their own, -- echo a"),
         (("--", "./text"), "name its interpreter before it, such as -- python ./text"),
         (("--", "./plain"), "name its interpreter before it, such as -- python ./plain"),
         (("--", ""), "there is no program"),
         (("echo", "--fast"), "write -- before the program"),
-        (("-o", "text", "--", "touch", "ran"), "text: there already"),
+        (("-o", "text", "--", "touch", "ran"), "text: the file exists"),
         (("-o", ".", "--", "touch", "ran"), ".: no file can be written there"),
         (("-o", "text/r", "--", "touch", "ran"), "text/r: no file can be written there"),
         (("-o", "/dev/null", "--", "touch", "ran"), "/dev/null: no file can be written there"),

@@ -136,7 +136,7 @@ REFUSED = {  # file, format, message
     "comments only": (";; a\n# b\n", None, "file: there are only comments; expected rttm"),
     "neither": ("hello world\n", None, "file, line 1: neither rttm (type file chnl"),
     "utf-8": (b"SPEAKER\n\xff\n", "rttm", "file, line 2: the text is not UTF-8"),
-    "carriage return": (TURN.replace("A", "A\rB"), "rttm", "file, line 1: a carriage return insid"),
+    "carriage return": (TURN.replace("A", "A\rB"), "rttm", "file, line 1: a carriage return is in"),
     "empty": (b"", "rttm", "file: the file is empty; expected type recording channel start"),
     "empty of any": (b"", None, "file: the file is empty; expected segments of speakers"),
     "blank": (" \n\n", None, "file: the file has only blank lines"),
@@ -302,7 +302,7 @@ def test_segments_that_are_none(put, rows, said):
 
 def test_endings_of_other_tasks_are_refused(put):
     with pytest.raises(
-        UsageError, match=r"\.stm stands for stm, which is no format of diarization"
+        UsageError, match=r"\.stm is the ending of format stm, which is not read for diarization"
     ):
         diarization(put(RTTM, "x.stm"))
 

@@ -169,7 +169,7 @@ def test_normalisation_units_and_comparison(here, capsys):
 @pytest.mark.parametrize(
     ("line", "code", "message"),
     [
-        ("ref.stm hyp.stm --measure cpwer,wer", 2, "ask for it alone, --measure cpwer"),
+        ("ref.stm hyp.stm --measure cpwer,wer", 2, "compute it alone, --measure cpwer"),
         ("ref.csv hyp.stm --measure cpwer", 2, "there is no column 'speaker'"),
         ("ref.stm bare.ctm --measure cpwer", 2, "cpwer needs the speaker of each word"),
         ("braces.stm hyp.stm --measure cpwer", 3, "cpwer takes one text"),

@@ -382,5 +382,5 @@ def test_subsets_that_hold_alone_are_marked_everywhere(study, capsys):
     assert single == marks != []
     assert {r["counts"]["compared"] for r in marks} == {33}
     assert sum(line.endswith(", alone") for line in out.splitlines()) == len(marks)
-    assert "a difference marked alone is significant by its own interval" in err
+    assert "a difference marked unadjusted is significant by its own interval" in err
     assert "alone" in (study / "out/report.html").read_text()

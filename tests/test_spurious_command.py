@@ -218,7 +218,11 @@ def test_without_groups_each_sample_is_one_and_that_is_said(run):
 
 
 CASES = {
-    "nothing named": ([*COMMAND], 2, "name what should not predict the class: --conditions"),
+    "nothing named": (
+        [*COMMAND],
+        2,
+        "name the characteristics that should not predict the class: --conditions",
+    ),
     "no such column": ([*COMMAND, "--conditions", "devise"], 2, "did you mean 'device'"),
     "the class": ([*COMMAND, "--conditions", "y"], 2, "'y' is the class"),
     "too few groups": ([*ASKED, "--folds", "16"], 3, "samples.csv: 30 groups for 16 folds"),
@@ -227,12 +231,16 @@ CASES = {
     "no label": (
         ["protocol", "spurious", "samples.csv", "--map", "id=utt", "--conditions", "device"],
         2,
-        "nothing is mapped to label",
+        "the column of the label",
     ),
     "no such audio": ([*COMMAND, "--audio", "device"], 3, "180 files of --audio device cannot be"),
     "speech in no audio": ([*ASKED, "--vad", "energy"], 2, "--vad is for --audio"),
     "a threshold of no system": ([*ASKED, "--threshold", "1"], 2, "threshold under [data] is for"),
-    "scores of no type": ([*ASKED, "--system", "m=mine.csv"], 2, "name the type of the scores"),
+    "scores of no type": (
+        [*ASKED, "--system", "m=mine.csv"],
+        2,
+        "the type of the scores is not stated",
+    ),
     "a name that is taken": (
         [*ASKED, "--system", "only device=mine.csv", "--type", "llr"],
         2,

@@ -110,7 +110,9 @@ def test_no_format_is_guessed(tmp_path):
         read_events(path)
     with pytest.raises(UsageError, match="input format 'xlsx' is not known for stream"):
         read_events(path, "xlsx")
-    with pytest.raises(UsageError, match="ctm stands for ctm, which is no format of stream"):
+    with pytest.raises(
+        UsageError, match="ctm is the ending of format ctm, which is not read for stream"
+    ):
         read_events(written(tmp_path, ["a 1 0.5"], "log.ctm"))
 
 

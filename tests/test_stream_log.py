@@ -126,10 +126,14 @@ def test_clocks_may_differ(tmp_path, whole):
 
 def test_a_longer_log_is_refused_at_the_end(tmp_path, whole):
     path = tmp_path / "log.jsonl"
-    with pytest.raises(InputError, match=r"line 19: the log goes on where this run ends \(9 event"):
+    with pytest.raises(
+        InputError, match=r"line 19: the log continues after the end of this run \(9 event"
+    ):
         resumed(path, whole, batches=2)
     cut = whole.index(b'{"t":2.0,"batch":2,') + 5  # half a line more than the run
-    with pytest.raises(InputError, match=r"line 19: the log goes on where this run ends \(1 event"):
+    with pytest.raises(
+        InputError, match=r"line 19: the log continues after the end of this run \(1 event"
+    ):
         resumed(path, whole[:cut], batches=2)
     assert path.read_bytes() == whole[:cut]
 

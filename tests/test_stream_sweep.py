@@ -429,7 +429,7 @@ def test_one_budget_gives_no_advice():
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ((), "no budgets: give --budgets 1,2,4,8, or budgets under [sweep]"),
+        ((), "no budgets are given: use --budgets 1,2,4,8, or budgets under [sweep]"),
         (("--budgets", "1,two"), "--budgets '1,two' is not understood: write whole numbers"),
         (("--budgets", "1,7,8"), "budgets 7, 8 are above the batch size: a batch has 6 items"),
         (("--budgets", "1,1"), "budgets 1, 1: name each once"),
@@ -557,13 +557,16 @@ def test_the_objective_that_is_named_is_advised_on(tmp_path, run, objective):
     [
         (
             {"measures": ["imlm"], "sweep": {"objective": "act_dcf"}},
-            "objective 'act_dcf' is none of the measures scored (imlm): add it to measures",
+            "objective 'act_dcf' is not one of the scored measures (imlm): add it to measures",
         ),
         (
             {"sweep": {"objective": "total_cost"}},
             "objective 'total_cost' needs the price of the person's hour: give person under",
         ),
-        ({"sweep": {"objective": "imlm_seconds"}}, "none of the measures scored (imlm, act_dcf)"),
+        (
+            {"sweep": {"objective": "imlm_seconds"}},
+            "not one of the scored measures (imlm, act_dcf)",
+        ),
         ({"sweep": {"objective": "f1"}}, "sweep.objective"),
     ],
 )

@@ -197,12 +197,12 @@ def test_gates_of_a_study_decide_the_exit_code(run, folder):
         ("seed = 3", "seed = -3", "seed is -3"),
         ('"sre-2010"', '"sre-2011"', "preset 'sre-2011' is not known"),
         ('type = "llr"', 'type = "lr"', "data.type is 'lr' (did you mean 'llr'?): choose one of"),
-        ('type = "llr"', "", "name the type of the scores"),
+        ('type = "llr"', "", "the type of the scores is not stated"),
         ('baseline = "old"', 'baseline = "odl"', "baseline 'odl' is no system"),
         ('old.file = "old.csv"', 'old.files = { a = "old.csv" }', "files is for studies with"),
         ('score = "s"', 'scores = "s"', "is not known: map one of"),
         ('preset = "sre-2010"', 'preset = "equal"\nprior = 0.1', "leave out prior"),
-        ("[subsets]", "[subsets", "this is no valid TOML"),
+        ("[subsets]", "[subsets", "this is not valid TOML"),
         ("seconds < 2", "secnds < 2", "subset 'secnds < 2' is neither a column nor a condition"),
     ],
 )
@@ -360,7 +360,7 @@ def test_rough_edges_of_names_and_options(run, folder):
         in run("score", "old.csv", "--type", "llr", "--preset", "sre2010")[2]
     )
     columns = ("--score", "s", "--label", "y", "--unit", "speaker")
-    assert "--map unit=COLUMN" in run("score", "old.csv", "--type", "llr", *columns)[2]
+    assert "--unit COLUMN" in run("score", "old.csv", "--type", "llr", *columns)[2]
     assert run("score")[2].startswith("truecost: no system is named: give at least one file")
     assert run("run")[2] == "truecost: run needs STUDY (see --help)\n"
 
@@ -377,7 +377,7 @@ def test_a_trial_list_without_units_is_told_of_metadata(run, folder):
     arguments = ["score", "scores.txt", "--key", "trials.txt", "--type", "llr"]
     code, _, err = run(*arguments)
     assert code == 0
-    assert "--map unit=enroll.speaker+test.speaker" in err
+    assert "--unit enroll.speaker+test.speaker" in err
     code, out, err = run(
         *arguments, "--metadata", "enroll=utt2spk", "--metadata", "test=utt2spk",
         "--map", "unit=enroll.speaker+test.speaker", "--json",
@@ -419,7 +419,8 @@ def test_methods_are_a_study_too(run, folder):
     (folder / "m.toml").write_text(printed)
     assert run("run", "m.toml", "--json")[1] == direct
     assert (
-        "name the columns that distinguish runs" in run("methods", "score", *files, *options[:4])[2]
+        "name the column that distinguishes runs"
+        in run("methods", "score", *files, *options[:4])[2]
     )
 
 
@@ -542,4 +543,4 @@ def test_a_pattern_in_quotes_is_one_system_or_the_systems_of_a_leaderboard(run, 
     mapped[3] += ",id=id"
     _, out, _ = run("leaderboard", "runs/*.csv", *mapped, "-o", "board")
     assert {r["dims"]["system"] for r in json.loads(out)["rows"]} == {"a", "b"}
-    assert "no file fits this pattern" in run("score", "none/*.csv", *mapped)[2]
+    assert "no file matches this pattern" in run("score", "none/*.csv", *mapped)[2]

@@ -278,7 +278,7 @@ def test_records_of_what_the_runs_took_are_paid_for(folder, tmp_path):
     ("changes", "said"),
     [
         ({"systems": {}}, "no system is named"),
-        ({"data": {"key": "k.csv"}}, "key under [data] does not fit stream"),
+        ({"data": {"key": "k.csv"}}, "key under [data] is not for stream"),
         ({"data": {"type": "log-score"}}, "type log-score does not fit stream: it takes llr"),
         ({"worst": 3}, "worst is for transcripts"),
         ({"terms": {"pooled": True}}, "[terms] is for task terms"),

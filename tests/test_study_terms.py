@@ -280,21 +280,24 @@ def test_records_of_the_wrong_phase_are_refused(folder, records):
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"task": "trials"}, r"ecf.* under \[data\] does not fit trials|is for task terms"),
-        ({"task": "abba"}, "does not fit abba"),
+        ({"task": "trials"}, r"ecf.* under \[data\] is not for trials|is for task terms"),
+        ({"task": "abba"}, "is not for abba"),
         ({"worst": 3}, "worst is for transcripts"),
         ({"diarization": {"collar": 0.1}}, r"\[diarization\] is for task diarization"),
         ({"methods": {"files": ["a.csv"]}}, r"\[methods\] is for task trials"),
-        ({"data": DATA | {"key": "k"}}, r"key under \[data\] does not fit terms"),
+        ({"data": DATA | {"key": "k"}}, r"key under \[data\] is not for terms"),
         ({"data": DATA | {"type": "posterior"}}, "type posterior does not fit terms"),
         ({"data": DATA | {"occurrences": "o.csv"}}, "an RTTM and occurrences are named"),
         ({"data": {"ecf": "e.ecf.xml", "kwlist": "t.kwlist.xml"}}, "no RTTM is named"),
-        ({"data": {"rttm": "r.rttm", "kwlist": "t.kwlist.xml"}}, "no ECF is named"),
-        ({"data": {"ecf": "e.ecf.xml", "rttm": "r.rttm"}}, "no list of queries is named"),
+        (
+            {"data": {"rttm": "r.rttm", "kwlist": "t.kwlist.xml"}},
+            "the ECF, a list of the searched audio, is not named",
+        ),
+        ({"data": {"ecf": "e.ecf.xml", "rttm": "r.rttm"}}, "the list of queries is not named"),
         ({"systems": {"a": {"file": "s", "ecf": "f"}}}, "the reference is the same for all"),
         ({"application": {"priors": [0.5, 0.5]}}, "two kinds of errors, misses and false alarms"),
         ({"application": {"cost_matrix": [[0, 1], [1, 0]]}}, "two kinds of errors"),
-        ({"application": None}, "give the costs of misses and false alarms"),
+        ({"application": None}, "the costs of misses and false alarms are not given"),
         ({"terms": {"compat": ["f5de"]}}, "compat 'f5de' is not known"),
         ({"terms": {"tolerance": -0.5}}, "give a number at least 0"),
         (
@@ -349,6 +352,6 @@ def test_names_of_lists_and_folders(folder, tmp_path):
     with pytest.raises(UsageError) as refused:
         name_systems(["submissions", "fair=s.kwslist.xml"], folders=True)
     assert str(refused.value) == (
-        "two systems are named alike: fair (submissions/fair.kwslist.xml, s.kwslist.xml): leave "
-        "one out, or name it with NAME=PATH"
+        "two systems have the same name: fair (submissions/fair.kwslist.xml, s.kwslist.xml): leave "
+        "one out, or give another name with NAME=PATH"
     )

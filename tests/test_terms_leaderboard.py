@@ -83,7 +83,7 @@ def test_what_all_share_ranks_nothing(run):
     line = f"terms leaderboard {REFERENCE} submissions/ {NIST} {FAST} --measure"
     code, out, err = run(f"{line} n_targets,atwv")
     assert (code, out) == (2, "")
-    assert "n_targets is the same for all submissions: put another" in err
+    assert "n_targets is equal for all submissions by definition: put another" in err
     assert run(f"{line} atwv,n_targets")[0] == 0
 
 

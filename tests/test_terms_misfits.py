@@ -345,5 +345,7 @@ def test_an_rttm_is_a_file():
 def test_frames_that_lack_a_column_or_are_of_another_kind():
     with pytest.raises(UsageError, match="occurrences: there is neither an end nor a duration"):
         read_reference(FRAMES["audio"], occurrences=FRAMES["occurrences"].drop("end"))
-    with pytest.raises(InputError, match="occurrences: these are detections, with score and dec"):
+    with pytest.raises(
+        InputError, match="occurrences: this is a list of detections, with score and dec"
+    ):
         read_reference(FRAMES["audio"], occurrences=FRAMES["detections"])

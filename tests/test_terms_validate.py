@@ -231,7 +231,7 @@ def test_strict_and_many(folder, capsys):
         ("--ecf none.xml s.kwslist.xml", 3, "none.xml"),
         ("--kwlist e.ecf.xml s.kwslist.xml", 3, "e.ecf.xml"),
         (f"{ASKED} none/", 3, "none"),
-        (f"{ASKED} 'none*.xml'", 3, "no file fits this pattern"),
+        (f"{ASKED} 'none*.xml'", 3, "no file matches this pattern"),
         (f"{ASKED} hollow", 3, "hollow: there are no files in this folder"),
     ],
 )

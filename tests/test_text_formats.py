@@ -386,8 +386,10 @@ REFUSED = {  # format, file, message
     "ctm alternations": ("ctm", "r 1 0 1 a\nr 1 * * <ALT_BEGIN>\nr 1 0 1 a\nr 1 * * <ALT>\n",
                          "line 2: <ALT_BEGIN>: alternations of a CTM file are not read; write an"),
     "kaldi blank": ("kaldi-text", "u-1 a\n \t\nu-2 b\n", "line 2: the line is blank; an utterance"),
-    "carriage return": ("kaldi-text", "u-1 a\rb\nc\n", "line 1: a carriage return inside the line"),
-    "carriage return in lines": ("lines", "a\nb\rc\n", "line 2: a carriage return inside the line"),
+    "carriage return": ("kaldi-text", "u-1 a\rb\nc\n", "line 1: a carriage return is inside the "
+    "line"),
+    "carriage return in lines": ("lines", "a\nb\rc\n", "line 2: a carriage return is inside the "
+    "line"),
     "nul": ("lines", "a\nb\0c\n", "line 2: a NUL byte"),
     "lines of nothing": ("lines", "\ufeff", "the file is empty; expected one text a line"),
     "utf-8": ("trn", b"a (u)\n\xff (v)\n", "line 2: the text is not UTF-8"),
@@ -531,9 +533,21 @@ def test_what_fits_several_layouts_is_refused(put, text, said):
 @pytest.mark.parametrize(
     ("task", "name", "said"),
     [
-        ("translation", "a.trn", ".trn stands for trn, which is no format of translation"),
-        ("translation", "a.json.gz", ".json stands for seglst, which is no format of translation"),
-        ("transcripts", "a.rttm", ".rttm stands for rttm, which is no format of transcripts"),
+        (
+            "translation",
+            "a.trn",
+            ".trn is the ending of format trn, which is not read for translation",
+        ),
+        (
+            "translation",
+            "a.json.gz",
+            ".json is the ending of format seglst, which is not read for translation",
+        ),
+        (
+            "transcripts",
+            "a.rttm",
+            ".rttm is the ending of format rttm, which is not read for transcripts",
+        ),
         ("transcripts", "a.npz", "input_format kaldi-text|trn|stm|ctm|seglst|manifest|lines|csv"),
     ],
 )

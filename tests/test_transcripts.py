@@ -195,7 +195,7 @@ def test_texts_one_a_line_correspond_line_by_line(table):
     assert words(items, "insertions") == {"1": 0, "2": 1, "3": 0}
     said = refused(right, table("short.txt", "a\nb\n", "lines"))
     assert "has 3 lines" in said
-    assert "has 2: texts without ids correspond line by line" in said
+    assert "has 2: texts without ids are compared line by line" in said
     said = refused(right, texts(FOUND))
     assert "has one text a line and no ids, texts was read as kaldi-text" in said
 
@@ -267,7 +267,7 @@ def test_segments_that_are_not_scored_count_nowhere(table):
     assert words(items, "insertions") == {"r": 2}
     assert items.problems[0].startswith("1 segment is not to be scored: output there")
     silent = table("none.stm", "r 1 a 1 2 IGNORE_TIME_SEGMENT_IN_SCORING\n")
-    assert "there is no utterance to score" in refused(silent, found)
+    assert "there are no utterances to score" in refused(silent, found)
 
 
 def test_columns_that_name_utterances_are_checked():

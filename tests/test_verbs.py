@@ -551,7 +551,10 @@ WRONG = {
         """annotators="any" needs the labels of the annotators: map={'annotators': "a+b+c"}""",
     ),
     "measures": ({**CHOSEN, "measures": "none"}, "measure 'none' is not known"),
-    "no type": ({}, 'name the type of the scores (-26.6 to 11): type="llr" or "score"; truecost'),
+    "no type": (
+        {},
+        'is not stated (they range from -26.6 to 11): use type="llr" or "score" (see truecost',
+    ),
 }
 
 
@@ -580,7 +583,7 @@ def test_messages_name_arguments(case):
 def test_a_missing_type_names_the_plausible_ones(scores, said):
     with pytest.raises(tc.UsageError) as found:
         tc.score(scores=scores, labels=[0, 1, 0, 1])
-    assert f"): {said}; truecost list types" in str(found.value)
+    assert f"): use {said} (see truecost list types)" in str(found.value)
 
 
 def test_what_is_no_data_is_refused():
@@ -719,7 +722,7 @@ def test_lists_of_one_task_do_not_repeat_it(capsys):
 
 def test_a_demo_takes_no_study(capsys):
     assert cli.run(["demo", "--config", "nope.toml"]) == 2
-    assert "demo has a study of its own: leave out --config" in capsys.readouterr().err
+    assert "demo has its own study: leave out --config" in capsys.readouterr().err
 
 
 def test_an_array_of_three_dimensions_is_refused():

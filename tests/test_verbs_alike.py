@@ -24,7 +24,9 @@ def test_run_says_the_task(task, tmp_path, capsys):
     assert f"the study file is for task {other}, but the command for task {task}" in said
     (tmp_path / "s.toml").write_text("")
     assert cli.run([task, "run", str(tmp_path / "s.toml")]) == 2
-    first = {"terms": "no ECF is named"}.get(task, "no reference is named")
+    first = {"terms": "the ECF, a list of the searched audio, is not named"}.get(
+        task, "no reference is named"
+    )
     said = capsys.readouterr().err
     assert ("no system is named" in said) or (first in said and find(task).data)
 

@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from difflib import get_close_matches
+from pathlib import Path
 from types import ModuleType
 from typing import NoReturn
 
@@ -143,6 +144,22 @@ def near(word: object, known: Iterable[object], cutoff: float = 0.6) -> str:
     names = {name.casefold(): name for name in map(str, known)}
     close = get_close_matches(str(word).casefold(), names, n=1, cutoff=cutoff)
     return f" (did you mean {names[close[0]]!r}?)" if close else ""
+
+
+def share_of(text: str) -> str:
+    """The probable cause of a text that is no number: a share in percent; empty for any other."""
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*%\s*", text)
+    return f"; did you mean {float(found[1]) / 100:g}?" if found else ""
+
+
+def no_file(path: str | Path) -> str:
+    """A message: there is no such file, with the file of the folder that has the nearest name."""
+    place = Path(path)
+    try:
+        there = [other.name for other in place.parent.iterdir()]
+    except OSError:
+        there = []
+    return f"{path}: there is no such file or folder{near(place.name, there)}"
 
 
 def refuse_text(**given: object) -> None:

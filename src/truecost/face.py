@@ -17,12 +17,16 @@ if TYPE_CHECKING:
 
 VERBS = {  # what help says of each, where a task says nothing else
     "score": "Score systems, with confidence intervals.",
-    "compare": "Compare systems with the first: intervals of the paired difference and ratio.",
-    "plan": "Estimate how many units halve the interval, or reach a given half-width.",
+    "compare": "Compare each further system with the first: paired difference and ratio, with "
+    "intervals.",
+    "plan": "Estimate how many units would halve the width of the interval, or reach a given "
+    "half-width.",
     "validate": "Check inputs and submissions, and list every fault.",
-    "threshold": "Choose a threshold, and score it on the same and on other data.",
-    "leaderboard": "Rank submissions by the first measure; a rank is shared where the difference "
-    "is inconclusive.",
+    "threshold": "Choose a threshold on one data set, and score it there and on other data "
+    "(--test).",
+    "leaderboard": "Rank submissions by the first measure; two whose difference is inconclusive "
+    "share "
+    "a rank.",
 }
 
 
@@ -70,6 +74,8 @@ class Face:
         explains how replicates are computed.
     examples : mapping of str to str
         Example arguments of each verb and command; the task has the verbs with an example.
+    shipped : bool
+        Whether the files of the examples are those of the demo with the name of the task.
     outputs : str
         Place of the options for tables beside the result, `module:Class`. Its method
         `writer(study)` returns a function that writes them from an outcome, or None.
@@ -110,6 +116,7 @@ class Face:
     wanted: str = ""
     about: Mapping[str, str] = field(default_factory=dict)
     examples: Mapping[str, str] = field(default_factory=dict)
+    shipped: bool = False
     outputs: str = ""
     beside: tuple[str, ...] = ()
     libraries: tuple[str, ...] = ()
@@ -164,12 +171,13 @@ def item_face(
     formats: Formats | None = None,
     data: tuple[str, ...] = ("metadata", "missing"),
     libraries: tuple[str, ...] = (),
+    shipped: bool = False,
 ) -> Face:
     """The face of a task that compares outputs with a reference, item by item.
 
     Parameters
     ----------
-    name, title, work, map_keys, about, examples, libraries
+    name, title, work, map_keys, about, examples, libraries, shipped
         Attributes of `Face`. `about` and `examples` replace single entries of those that every such
         task has; `map_keys` has the keys of units beside these.
     measures : str
@@ -211,14 +219,18 @@ def item_face(
         wanted="ids",
         about={
             "score": "Score systems against a reference, with confidence intervals.",
-            "plan": "Estimate how many units halve the interval, or reach a given half-width.",
+            "plan": "Estimate how many units would halve the width of the interval, or reach a "
+            "given "
+            "half-width.",
             "validate": "Check outputs, with or without the reference.",
-            "wanted": "File with the ids that outputs must have, one a line, or any file of the "
-            "task: for participants, who have no reference.",
+            "wanted": "File with the ids that outputs must have, one per line, or any file of the "
+            "task. "
+            "For participants, who have no reference.",
             "half_width": "Half-width to reach, as a share: 0.01 for 1 pp.",
             **about,
         },
         examples={**_EXAMPLES, **examples},
+        shipped=shipped,
     )
 
 

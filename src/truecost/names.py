@@ -7,7 +7,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Literal, TypeVar
 
-from truecost.errors import InputError, UsageError
+from truecost.errors import InputError, UsageError, share_of
 
 SCORED = ("score", "compare", "plan", "leaderboard")  # verbs that make figures
 COUNTED = (*SCORED, "threshold")
@@ -81,24 +81,24 @@ def in_store(path: str) -> bool:
 
 SCORE_TYPES: dict[str, str] = {
     "llr": "natural-log likelihood ratios (target over nontarget); --llr-base for others",
-    "posterior": "posterior of the target, or one posterior a class",
-    "log-posterior": "the same, natural logarithms",
-    "log-score": "one log-score a class; softmax turns them into posteriors",
-    "score": "any score of which higher means target (only its ranks are used)",
+    "posterior": "posterior probability of the target, or one for each class",
+    "log-posterior": "natural logarithm of a posterior, of the target or one for each class",
+    "log-score": "one log-score for each class; softmax turns them into posteriors",
+    "score": "any score that is higher for targets (only its ranks are used)",
     "decision": "the decided class (or reject/accept)",
     "number": "a predicted number (regression)",
-    "values": "a metric in each row in place of scores: mean:COLUMN; needs no labels",
+    "values": "a metric in each row instead of scores, for mean:COLUMN; needs no labels",
 }
 ITEM_MAP_KEYS: dict[str, str] = {  # of items of any task
     "id": "id of the utterance or sentence, by which files are joined",
     "unit": "unit (speaker, document): its items are resampled together",
     "unit2": "second unit, crossed with the first",
-    "stratum": "stratum of the unit (or stream, for moving blocks)",
+    "stratum": "stratum of the unit; for moving blocks (--resample blocks) the stream of the unit",
     "weight": "weight of the item (inverse inclusion probability)",
 }
 PROTOCOL_MAP_KEYS: dict[str, str] = {  # of tables of samples
     "id": "id of the sample",
-    "label": "its class",
+    "label": "class of the sample",
     "group": "group (speaker, session), which a split keeps whole; a+b for several columns",
     "set": "set or fold of the sample: train, dev, eval, or the number of a fold",
     "source": "sample or recording that it was cut or made from (chunks, augmentation)",
@@ -227,7 +227,7 @@ def _numbers(text: str, flag: str, kind: type[Number], what: str) -> tuple[Numbe
         return tuple(kind(part) for part in text.split(","))
     except ValueError as error:
         raise UsageError(
-            f"{flag} {text!r} is not understood: write {what} separated by commas"
+            f"{flag} {text!r} is not understood: write {what} separated by commas{share_of(text)}"
         ) from error
 
 

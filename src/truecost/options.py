@@ -337,7 +337,8 @@ def check_keys(given: Iterable[str], known: Collection[str], flag: str = "--map"
     """Refuse unknown keys of a map."""
     for key in given:
         if key not in known:
-            raise UsageError(f"{flag} {key}=... is not known: map one of {', '.join(known)}")
+            said = f"{flag} {key}=... is not known{near(key, known)}"
+            raise UsageError(f"{said}: map one of {', '.join(known)}")
 
 
 class PartialTable(

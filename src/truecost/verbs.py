@@ -50,7 +50,7 @@ SWITCHES = ("keep_going", "resume")  # of verbs, beside the options of tasks
 Way = Callable[[str, str], str]  # from a name and a value as code to how they are written
 
 # What a check of files has no use for: how figures are made of them.
-_OF_FIGURES = ("Application", "Interval", "Prices", "Help", "Counting")
+_OF_FIGURES = ("Application", "Interval", "Prices", "Help of people", "Counting")
 
 
 @cache
@@ -90,7 +90,7 @@ def _columns(face: Face, options: Iterable[Declared]) -> list[Declared]:
 
 def _column(text: str) -> Option:
     """The declaration of a key of the map."""
-    return Option(f"{text[:1].upper()}{text[1:]}.", group="Columns")
+    return Option(f"{text[:1].upper()}{text[1:]}.", group="Names of columns")
 
 
 def arguments_of(face: Face, verb: str) -> dict[str, Declared]:
@@ -131,11 +131,25 @@ def _task_option(option: Declared, face: Face) -> Declared:
         said = f"Columns, as KEY=COLUMN,...; the keys are {keys} (truecost list map {face.name})."
         option = replace(option, option=replace(option.option, help=said))
     if option is PRICE:
-        said = f"KEY=VALUE; may be repeated. The keys are {', '.join(face.prices)}, currency."
+        said = f"Price, as KEY=VALUE; may be repeated: {_prices_text(face.prices)}."
         option = replace(option, option=replace(option.option, help=said))
     if option.key not in face.shown:
         return option
     return replace(option, option=replace(option.option, shown=face.shown[option.key]))
+
+
+PRICED = {  # what a price is of, by key
+    "an error each": ("miss", "false_alarm", "error"),
+    "an hour each": ("person", "cpu", "gpu", "waiting"),
+    "a GB for an hour": ("memory",),
+}
+
+
+def _prices_text(keys: Iterable[str]) -> str:
+    """The keys of prices, each with its unit."""
+    known = {unit: [key for key in keys if key in of] for unit, of in PRICED.items()}
+    said = [f"{', '.join(of)} ({unit})" for unit, of in known.items() if of]
+    return f"{', '.join(said)}, currency (its name)"
 
 
 def _takes(option: Declared, verb: str) -> bool:
@@ -339,6 +353,8 @@ def rephrased(text: str, known: Mapping[str, Declared], way: Way = argument) -> 
         name = option.name if way is argument else option.key
         if option.key in ("map", "prices") and "=" in word:
             return _as_entry(option.key, word, known, way)
+        if option.table == "map" and way is key and word:
+            return _as_entry("map", f"{option.key}={word}", known, way)
         if value := _as_code(option, word):
             return way(name, value)
         if option.kind is bool and not word:

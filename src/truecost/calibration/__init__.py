@@ -57,9 +57,7 @@ class CalibrationTable(PartialTable, frozen=True, kw_only=True, omit_defaults=Tr
     ] = None
     method: Annotated[
         CalibrationMethod | None,
-        Option(
-            "How scores become likelihood ratios. See: truecost list methods.", default="affine"
-        ),
+        Option("Method of calibration (truecost list methods).", default="affine"),
     ] = None
     train_key: Annotated[
         str | None, Option("Key of TRAIN, if it differs from that of EVAL.", file=True)
@@ -74,24 +72,31 @@ class CalibrationTable(PartialTable, frozen=True, kw_only=True, omit_defaults=Tr
     ] = ()
     folds: Annotated[
         int | None,
-        replace(FOLDS, help="Folds of whole units for cross-fitting, when no EVAL is given."),
+        replace(
+            FOLDS,
+            help="Number of folds for cross-fitting, if there is no EVAL; all trials of a unit are "
+            "in one fold.",
+        ),
     ] = None
     fold: Annotated[
-        str | None, Option("Column with the fold of each trial, in place of random folds.")
+        str | None, Option("Column with the fold of each trial, instead of random folds.")
     ] = None
     in_sample: Annotated[
         bool | None,
         Option(
-            "Fit on the scored trials themselves: optimistic, the best that calibration could do."
+            "Fit on the scored trials themselves: the result is optimistic, a bound on what "
+            "calibration can reach."
         ),
     ] = None
     laplace: Annotated[
-        bool | None, Option("Laplace's rule for pav: finite likelihood ratios at the ends.")
+        bool | None,
+        Option("Laplace's rule for method pav: the likelihood ratios at both ends stay finite."),
     ] = None
     ridge: Annotated[
         float | None,
         Option(
-            "Ridge penalty on the scale of affine, for scores that separate the classes.",
+            "Ridge penalty on the scale of method affine; needed if the scores separate the "
+            "classes without an error.",
             default=0.0,
             shown="0",
             ge=0,

@@ -126,7 +126,7 @@ def sample(
     """
     found, codes, own = _checked(scores, labels, weights, finite)
     if found.ndim != 1:
-        raise InputError(f"scores of shape {found.shape}: one score a trial was expected")
+        raise InputError(f"scores of shape {found.shape}: one score per trial was expected")
     if not np.isin(codes, (0, 1)).all():
         raise InputError("labels were expected to be 1 (target) or 0 (nontarget)")
     found, codes, own = _in_order(found, codes, own)
@@ -189,7 +189,7 @@ def class_sample(
     """
     found, codes, own = _checked(scores, labels, weights, True)
     if found.ndim != 2 or found.shape[1] < 2:
-        raise InputError(f"scores of shape {found.shape}: one log-score a class was expected")
+        raise InputError(f"scores of shape {found.shape}: one log-score per class was expected")
     classes = found.shape[1]
     if codes.min() < 0 or codes.max() >= classes:
         raise InputError(f"labels were expected to be class indices, 0 to {classes - 1}")

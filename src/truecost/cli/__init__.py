@@ -21,6 +21,7 @@ from truecost.errors import (
     message,
     near,
     phrased,
+    share_of,
 )
 from truecost.face import VERBS, Face
 from truecost.options import KINDS
@@ -34,12 +35,13 @@ app = App(
     help_format="plaintext",
     suppress_keyboard_interrupt=False,  # `run` says it
     default_parameter=Parameter(show_default=False),
-    help="Evaluate systems by what their errors cost, with confidence intervals, a naive baseline "
-    "and a signature that repeats the figure. Start with: truecost demo",
+    help="Evaluate systems by what their errors cost, with confidence intervals, a naive "
+    "baseline and a signature that states how the figure was computed. Start with: "
+    "truecost demo",
 )
 METHODS = (
     ("score", "running:score", "Score methods: sets of runs over seeds and training sets."),
-    ("compare", "running:compare", "Compare methods with the first."),
+    ("compare", "running:compare", "Compare each further method with the first."),
     ("run", "studies:run__methods", "Train methods over seeds and training sets, and score them."),
 )
 PROTOCOL = (
@@ -52,7 +54,7 @@ PROTOCOL = (
     ),
     ("ledger", "protocol:ledger", "Show how often an evaluation set was scored."),
 )
-RUN = "Run a study: several systems, applications, subsets, collections."
+RUN = "Run a study file: several systems, applications, subsets and collections together."
 GLOBAL = (
     ("run", "studies:run", RUN),
     ("gate", "studies:gate", "Check a result against limits: pass, fail or undecided."),
@@ -66,7 +68,7 @@ GLOBAL = (
     (
         "list",
         "lists:show",
-        "List measures, methods, formats, normalisations, presets, advice, types or map keys.",
+        "List measures, formats, presets, options and other choices.",
     ),
     ("schema", "lists:schema", "Print the JSON schema of result.json or of study.toml."),
     ("resources", "writing:resources", "Run a program and measure its CPU time and peak memory."),
@@ -129,7 +131,7 @@ with_commands(app, (*commands_of(find(DEFAULT)), *GLOBAL))
 for _name in TABLE:
     app.command(f"truecost.cli:{OF_TASK}{_name}", name=_name)  # imported when it is asked for
 for _name, _text, _more in (
-    ("methods", "Methods: runs over seeds and training sets.", METHODS),
+    ("methods", "Training methods, each with several runs (seeds, training sets).", METHODS),
     ("protocol", "Data protocol: splits, leaks, spurious correlations.", PROTOCOL),
 ):
     app.command(with_commands(App(name=_name, help=_text), _more))
@@ -214,7 +216,7 @@ def _run(arguments: list[str]) -> int:
 def _show_docstring(arguments: list[str]) -> None:
     """Show the docstring as the help of one command, with an example; lists show its first line."""
     words = list(itertools.takewhile(lambda word: word[:1].isalpha(), arguments))
-    if not {"--help", "-h"} & {*arguments}:
+    if arguments and not {"--help", "-h"} & {*arguments}:
         return
     from truecost.cli.helping import Flowing
 
@@ -240,7 +242,8 @@ def _plain(error: Exception) -> str:
         return f"{said}: choose one of {', '.join(words)}"
     for number in (int, float):
         if token and token.keyword and number in (kind, *words):
-            return f"{token.keyword} is {token.value!r}: give {KINDS[number]}"
+            cause = share_of(token.value)
+            return f"{token.keyword} is {token.value!r}: give {KINDS[number]}{cause}"
     if keyword := isinstance(error, MissingArgumentError) and error.keyword:
         return f"{keyword} needs a value (see --help)"
     said = " ".join(str(error).split())
@@ -255,7 +258,7 @@ def _plain(error: Exception) -> str:
         return f"{word} is a command for all tasks: truecost {word} (see truecost {word} --help)"
     key = word.replace("-", "_") if option else ""
     if key and any(key in find(task).map_keys for task in names()):
-        said = f"columns are mapped: --map {key}=COLUMN"
+        said = f"--{word} is not an option here: name the column with --map {key}=COLUMN"
     elif key and (tasks := [task for task in names() if key in _flags_of(task)]):
         said = f"{said.partition('. Did you')[0]}. It is an option of {', '.join(tasks)}"
     return f"{said} (see --help)"

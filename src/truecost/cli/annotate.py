@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from truecost.cli.options import PLAIN, Given, Quiet, Switch, keys_of, parsed
+from truecost.cli.options import PLAIN, Given, Quiet, Switch, keys_of, panel, parsed
 from truecost.errors import InputError, UsageError, counted
 from truecost.names import STANDARD_INPUT
 from truecost.person.options import options
@@ -24,7 +24,7 @@ OF_FOLDER = ("idle", "tail")  # options of a list that are for a folder of answe
 EXIT_INPUT = 3  # not all is answered
 
 
-@Parameter(name="*", group="Output")
+@Parameter(name="*", group=panel("Output"))
 @dataclass(frozen=True, kw_only=True)
 class AnswersAction:
     """The options that act on existing answers."""
@@ -36,7 +36,7 @@ class AnswersAction:
     export: str | None = None
     """File for the labels, with all columns of the list and a row for each item."""
     export_answers: str | None = None
-    """The same with a row for each answer, if several people answer an item."""
+    """File for the answers, with a row for each answer, if several people answer an item."""
     report: Switch = False
     """Write report.html from a folder of answers: answers an hour, seconds, agreement."""
     link: str | None = None
@@ -56,17 +56,18 @@ KEPT = AnswersAction()
 def annotate(items: str, /, *, given: Given, kept: AnswersAction = KEPT) -> int:
     """Let people answer questions about the items of a list, on a page of this machine.
 
-    Prints a link for each person and waits until all questions are answered or people stop. The
-    time of each answer is measured.
+    The command prints a link for each person and waits until all questions are answered or people
+    stop. The time of each answer is measured.
 
-    Exits with 0 if all is answered, with 3 if people stopped before, with 130 after Ctrl-C.
+    Exit code: 0 if all questions are answered, 3 if people stopped before, 130 after Ctrl-C.
 
     Example: truecost annotate clips.csv -o labels --classes yes,no --audio path --export labels.csv
 
     Parameters
     ----------
     items
-        Table with an item a row; or a folder of answers, for --report, --export, --link, --forget.
+        Table with a row for each item; for --report, --export, --link and --forget the folder of
+        answers.
     """
     for option, value in given.items():
         option.check(value, option.flag)
@@ -216,8 +217,8 @@ def _check_of_folder(folder: Path, given: Given, kept: AnswersAction) -> None:
     shows = kept.report or kept.export or kept.export_answers
     if not (shows or kept.link or kept.forget):
         raise UsageError(
-            f"{folder}: choose what to do with the answers: --report, --export FILE, "
-            f"--export-answers FILE, --link NAME or --forget NAME"
+            f"{folder}: say what to do with the answers: --report, --export FILE, "
+            "--export-answers FILE, --link NAME or --forget NAME"
         )
     if own and not shows:
         raise UsageError(f"{own[0].flag} is for --report or --export FILE")
@@ -235,8 +236,8 @@ def _check_store(store: "Store", folder: Path, kept: AnswersAction) -> None:
             raise UsageError(f"{folder}: nobody is called {name!r}; there are {', '.join(known)}")
     if kept.link is not None and not is_served(store.path):
         raise UsageError(
-            f"{folder}: its page is not being served, so a link would not open: run the command "
-            f"that wrote it again with --resume, which prints new links"
+            f"{folder}: its page is not running, so a link would not open: run the command "
+            "that wrote the folder again with --resume, which prints new links"
         )
     if (kept.export or kept.export_answers) and store.meta("kind") == "live":
         raise UsageError(
@@ -257,7 +258,7 @@ def _check_export(path: str, items: str, *, again: bool) -> None:
         return
     check_target(path, (items,), force=True)
     if Path(path).exists() and not again:
-        raise UsageError(f"{path}: there already: choose another --export")
+        raise UsageError(f"{path}: the file exists: choose another --export")
 
 
 def _show(store: "Store", timing: "Timing", kept: AnswersAction, folder: Path) -> None:

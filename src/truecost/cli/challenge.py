@@ -6,13 +6,13 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from truecost.cli.options import Given, Quiet, Switch, keys_of, parsed
+from truecost.cli.options import Given, Quiet, Switch, keys_of, panel, parsed
 from truecost.errors import message
 from truecost.options import declared
 from truecost.study.options import ChallengeTable
 
 
-@Parameter(name="*", group="Output")
+@Parameter(name="*", group=panel("Output"))
 @dataclass(frozen=True, kw_only=True)
 class BundleOutput:
     """The file of the bundle."""

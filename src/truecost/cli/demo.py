@@ -56,24 +56,25 @@ def demo(
 ) -> int:
     """Run a small evaluation of a task, on files that are shipped with the package or made here.
 
-    The sources of the files are in ATTRIBUTION.md beside them. `streams` and `lifelong` run live,
-    on digits of scikit-learn (extra learn), and `person` asks you, on a page of this
-    machine (extras learn and person); for the first two --files-only gives logs and scores of
-    smaller runs.
+    The sources of the files are in ATTRIBUTION.md beside them. The demos streams and lifelong learn
+    from digits of scikit-learn while they run (extra learn); with --files-only they copy logs and
+    scores of smaller runs. The demo person asks you questions on a page of this machine (extras
+    learn and person).
 
     Example: truecost demo terms -o out
 
     Parameters
     ----------
     name
-        Name of the demo: truecost demo --list. Default: trials.
+        Name of the demo (truecost demo --list). Default: trials.
     list_
         List all demos.
     files_only
-        Copy the files here, or into the folder of --output, and print the command.
+        Copy the files into this folder, or that of --output, and print the command that evaluates
+        them.
     """
     if output.config is not None:
-        raise UsageError("demo has a study of its own: leave out --config")
+        raise UsageError("demo has its own study: leave out --config")
     if list_:
         width = max(map(len, demos()))
         print("\n".join(f"{key:<{width}}  {of.text}" for key, of in demos().items()))
@@ -90,12 +91,18 @@ def demo(
 def _copied(name: str, place: Path, target: Path) -> int:
     """Copy the files of a demo, and print what to do with them."""
     if demos()[name].shown:
-        raise UsageError(f"demo {name} makes its files when it runs: {demos()[name].command}")
+        raise UsageError(
+            f"demo {name} makes its files while it runs, so --files-only has nothing to copy: "
+            f"use {demos()[name].command}"
+        )
     found = sorted(path for path in place.iterdir() if path.is_file())
     for path in found:
         there = target / path.name
         if there.exists() and there.read_bytes() != path.read_bytes():
-            raise UsageError(f"{there}: another file of this name is there: name a folder with -o")
+            raise UsageError(
+                f"{there}: a file of this name with other content exists: name another folder with "
+                "-o"
+            )
     try:
         target.mkdir(parents=True, exist_ok=True)
         for path in found:

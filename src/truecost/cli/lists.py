@@ -34,9 +34,9 @@ def show(
     Parameters
     ----------
     kind
-        tasks, measures, methods (of calibration), formats (of each task), normalisations (of
-        transcripts), presets, advice, types (of scores), map (keys of --map), options (of a task),
-        or strategies, learners and sources (of live runs). Default: measures.
+        tasks, measures, methods (of calibration), formats (of files), normalisations (of
+        transcripts), presets, advice, types (of scores), map (keys of --map), options (of a task);
+        for live runs strategies, learners and sources. Default: measures.
     task
         Task of the measures, formats, map or options.
     json
@@ -267,14 +267,14 @@ _MADE: dict[str, Callable[[], list[dict[str, Any]]]] = {
 
 
 def schema(which: Which = "result", /) -> None:
-    """Print the JSON schema of result.json (and of what --json prints), study.toml or a record.
+    """Print the JSON schema of result.json (and of --json), of study.toml, or of resource records.
 
     Example: truecost schema study
 
     Parameters
     ----------
     which
-        result, study or resources (the record of truecost resources). Default: result.
+        result, study, or resources (records of truecost resources). Default: result.
     """
     import msgspec
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, make_dataclass
 from functools import cache, wraps
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, get_origin
 
-from cyclopts import Parameter
+from cyclopts import Group, Parameter
 
 from truecost.errors import UsageError
 from truecost.options import Declared
@@ -32,8 +32,8 @@ MEASURE = (
     "truecost list measures"
 )
 SUBSET = (
-    'Column (each level is a subset), "COLUMN vs LEVEL" (each other level together with that one) '
-    'or condition such as "snr < 10"; may be repeated.'
+    'Column (each level is a subset), condition such as "snr < 10", or "COLUMN vs LEVEL" '
+    "(subsets of LEVEL and one other level each); may be repeated."
 )
 Measures = Annotated[tuple[str, ...], Parameter(negative=(), help=MEASURE)]
 Subsets = Annotated[tuple[str, ...], Parameter(negative=(), help=SUBSET)]
@@ -53,6 +53,15 @@ def _whole(_: object, tokens: "Sequence[Token]") -> int:
 
 
 Whole = Annotated[int | None, Parameter(converter=_whole)]
+
+
+@cache
+def panel(heading: str) -> Group:
+    """The part of the help under a heading: what most commands need comes first."""
+    first = ("Data", "Score", "Names of columns", "Reference", "Application")
+    last = ("Output", "Interval", "Prices", "Large data", "Time of people on the page")
+    place = first.index(heading) - len(first) if heading in first else 0
+    return Group(heading, sort_key=last.index(heading) + 1 if heading in last else place)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,7 +99,7 @@ def flags_of(heading: str, options: tuple[Declared, ...]) -> type[Flags]:
         kw_only=True,
         namespace={"__module__": __name__, "OPTIONS": options},
     )
-    return Parameter(name="*", group=heading)(made)
+    return Parameter(name="*", group=panel(heading))(made)
 
 
 def headings(options: Iterable[Declared]) -> dict[str, type[Flags]]:
@@ -161,7 +170,7 @@ def merged(values: Iterable[Flags]) -> Given:
     return {option: value for of in values for option, value in of.given().items()}
 
 
-@Parameter(name="*", group="Output")
+@Parameter(name="*", group=panel("Output"))
 @dataclass(frozen=True, kw_only=True)
 class Output:
     """Options of the place and the content of the output."""
@@ -178,7 +187,7 @@ class Output:
     cite: Switch = False
     """Print the sources of the chosen measures as BibTeX, and do nothing else."""
     advice: bool = True
-    """Print advice on standard error."""
+    """Print advice on standard error (default), or none."""
     quiet: Quiet = False
     """Print only the result."""
     verbose: Annotated[bool, Parameter(name=["--verbose", "-v"], negative=())] = False
@@ -189,20 +198,20 @@ class Output:
     """Show tracebacks."""
 
 
-@Parameter(name="*", group="Output")
+@Parameter(name="*", group=panel("Output"))
 @dataclass(frozen=True, kw_only=True)
 class LedgerOutput(Output):
     """Options of the output of commands that score systems, which a ledger counts."""
 
     ledger: str | None = None
-    """Ledger file that counts how often this evaluation set was scored; truecost run keeps
-    ledger.jsonl.
+    """File that counts how often this evaluation set was scored (truecost protocol ledger).
+    truecost run keeps one, ledger.jsonl.
     """
     no_ledger: Switch = False
-    """Keep no ledger."""
+    """Write no ledger file."""
 
 
-@Parameter(name="*", group="Output")
+@Parameter(name="*", group=panel("Output"))
 @dataclass(frozen=True, kw_only=True)
 class Checked(Output):
     """Options of the output of checks, which measure nothing."""
@@ -212,7 +221,7 @@ class Checked(Output):
     cite: Hidden = False
 
 
-@Parameter(name="*", group="Output")
+@Parameter(name="*", group=panel("Output"))
 @dataclass(frozen=True, kw_only=True)
 class Unscored(Output):
     """Options of the output of commands that score nothing: those about scores are hidden and
@@ -232,7 +241,7 @@ class Unscored(Output):
                 )
 
 
-@Parameter(name="*", group="Output")
+@Parameter(name="*", group=panel("Output"))
 @dataclass(frozen=True, kw_only=True)
 class CheckOutput(Unscored):
     """Output of a check of a split."""

@@ -1,6 +1,4 @@
-"""`protocol split`: samples into sets or folds. `protocol check`: leaks, copies, shifts and too few
-units of a split. `protocol ledger`: how often sets were scored.
-"""
+"""`protocol split`, `check` (leaks, copies, shifts, too few units) and `ledger` (scored sets)."""
 
 import sys
 from dataclasses import dataclass, replace
@@ -20,6 +18,7 @@ from truecost.cli.options import (
     Target,
     Unscored,
     keys_of,
+    panel,
     parsed,
 )
 from truecost.cli.writing import ToFile, aside, refuse_both, to_standard_output, write_table
@@ -55,8 +54,7 @@ def ledger(
     quiet: Quiet = False,
     debug: Switch = False,
 ) -> int:
-    """Show how often each evaluation set was scored, with how many systems, and the best of each
-    measure.
+    """Show how often each evaluation set was scored, and the best value of each measure.
 
     The exit code is 3 if a line was changed or removed.
 
@@ -65,7 +63,7 @@ def ledger(
     Parameters
     ----------
     file
-        Ledger, which truecost run keeps beside its study.
+        Ledger file; truecost run keeps one beside its study (ledger.jsonl).
     json
         Print the sets as JSON on standard output.
     quiet
@@ -98,7 +96,7 @@ def ledger(
     return EXIT_INPUT if found.faults else 0
 
 
-@Parameter(name="*", group="Output")
+@Parameter(name="*", group=panel("Output"))
 @dataclass(frozen=True, kw_only=True)
 class SplitFile(Unscored, ToFile):
     """The file of the split."""
@@ -117,12 +115,14 @@ FILE = SplitFile()
 def split(samples: str, /, *, given: Given, output: SplitFile = FILE) -> int:
     """Split samples into sets or folds, with whole groups and evenly spread classes and conditions.
 
-    Example: truecost protocol split samples.csv --map id=utt,label=y,group=spk --folds 5 -o s.csv
+    Example: truecost protocol split samples.csv --map id=clip,group=speaker --folds 5 -o a.csv
+
+    The file of this example: truecost demo protocol --files-only
 
     Parameters
     ----------
     samples
-        Table of samples, one a row: a file, or - for standard input.
+        Table with a row for each sample: a file, or - for standard input.
     """
     from truecost.cli.terminal import Screen
     from truecost.protocol.samples import read_samples
@@ -137,7 +137,7 @@ def split(samples: str, /, *, given: Given, output: SplitFile = FILE) -> int:
     columns = data.pop("map", {})
     if "set" in columns:
         raise UsageError(
-            "--map set=... is for existing sets, and a split makes new ones: leave it out"
+            "--map set=... names existing sets, but a split makes new ones: leave it out"
         )
     screen = Screen(output)
     found = deal(read_samples(samples, columns, **data), held_out=plan.pop("eval", None), **plan)
@@ -245,11 +245,13 @@ def _levels(balance: "Balance", units: "Units") -> "Columns":
 def check(
     *files: Annotated[str, Parameter(negative=())], given: Given, output: CheckOutput = TOLD
 ) -> int:
-    """Check a split: data that sets share or lack, and differences from use.
+    """Check a split: data that sets share or lack, and priors that differ from use.
 
-    The exit code is 3 if data leak from one set into another.
+    The exit code is 3 if sets share data that they should not (a leak).
 
-    Example: truecost protocol check split.csv --map id=utt,label=y,group=spk,set=fold
+    Example: truecost protocol check samples.csv --map id=clip,label=label,group=speaker,set=set
+
+    The file of this example: truecost demo protocol --files-only
 
     Parameters
     ----------
@@ -271,8 +273,8 @@ def check(
     how = keys_of(given)
     if "near" in how and not how.keys() & {"features", "audio"}:
         raise UsageError(
-            f"--near {how['near']:g} is a distance between features, and none are named: add "
-            f"--features COLUMNS (or a file), or --audio COLUMN"
+            f"--near {how['near']:g} is a distance between features, and no features are "
+            "named: add --features COLUMNS (or a file), or --audio COLUMN"
         )
     drawn = [option.flag for option in given if option.key in ("replicates", "seed")]
     if drawn and not how.keys() & {"prior", "priors"}:
@@ -311,13 +313,13 @@ def _read(
 
     if not files:
         raise UsageError(
-            "name the table of samples, or one for each set: train=train.csv eval=eval.csv"
+            "name the table of samples, or a table for each set: train=train.csv eval=eval.csv"
         )
     single = len(files) == 1 and ("=" not in files[0] or Path(files[0]).is_file())
     named = {"": files[0]} if single else _named(files)
     if not single and "set" in (map or {}):
         raise UsageError(
-            "--map set=... is for one table of all samples; of several files each is a set"
+            "--map set=... is for one table: of several files, each is a set; leave it out"
         )
     found = {
         name: read_samples(path, map or {}, conditions or (), input_format=input_format)
@@ -332,7 +334,7 @@ def _named(files: "Sequence[str]") -> dict[str, str]:
     for file in files:
         name, mark, path = file.partition("=")
         if not mark or not name or not path:
-            raise UsageError(f"{file!r}: of several files each is a set: write NAME={file}")
+            raise UsageError(f"{file!r}: each of several files needs a name: write NAME={file}")
         if name in named:
             raise UsageError(f"two files are called {name}: each set has one file")
         named[name] = path

@@ -20,6 +20,7 @@ from truecost.cli.options import (
     keys_of,
     ledger_of,
     of_trials,
+    panel,
     parsed,
     study_of,
 )
@@ -40,8 +41,8 @@ if TYPE_CHECKING:
     from truecost.study import Outcome, Study
 
 
-CODABENCH = """INPUT OUTPUT: Score INPUT/res against INPUT/ref and write OUTPUT/scores.json and
-OUTPUT/detailed_results.html, as a Codabench scoring program does."""
+CODABENCH = """INPUT OUTPUT: work as a Codabench scoring program: score INPUT/res against INPUT/ref,
+and write OUTPUT/scores.json and OUTPUT/detailed_results.html."""
 SPARED = (
     "the width of an interval shrinks with the square root of the number of units; the plan has a "
     "fifth more, so that about 87% of such plans reach the half-width"
@@ -55,7 +56,7 @@ def scored() -> "Callable[..., Any]":
 
     face = find_task(DEFAULT)
     kind = Annotated[tuple[str, str] | None, Parameter(negative=(), help=CODABENCH)]
-    others = {"codabench": (kind, None), **verbs.others_of(face, "score")}
+    others = {**verbs.others_of(face, "score"), "codabench": (kind, None)}
     return verbs.command(face, "score", options_of(face), others, _scored)
 
 
@@ -282,7 +283,7 @@ def _judged(outcome: "Outcome", screen: "Screen") -> int:
     return exit_code(outcome.gates)
 
 
-_OF_TRIALS = of_trials("Data", "Application", "Interval")
+_OF_TRIALS = of_trials("Data", "Names of columns", "Application", "Interval")
 
 
 @parsed(*picked(MethodsTable, "runs", "column"), *_OF_TRIALS)
@@ -293,9 +294,9 @@ def score(
     subset: Subsets = (),
     output: LedgerOutput = WITH_LEDGER,
 ) -> int:
-    """Score methods: the mean over runs, and single runs.
+    """Score training methods: the mean over their runs, and single runs.
 
-    Example: truecost methods score "runs/*.csv" --runs seed --type llr --map id=trial,unit=speaker
+    Example: truecost methods score "runs/*.csv" --runs seed --type llr --id trial --unit speaker
 
     Parameters
     ----------
@@ -313,7 +314,7 @@ def compare(
     subset: Subsets = (),
     output: LedgerOutput = WITH_LEDGER,
 ) -> int:
-    """Compare methods with the first, on the same test units with independent runs.
+    """Compare each further method with the first, on the same test units.
 
     Example: truecost methods compare A="runs/a-*.csv" B="runs/b-*.csv" --runs seed --type llr
 
@@ -346,7 +347,9 @@ _OF_SCORES = (
     *("type", "target", "classes", "missing", "llr_base", "training_prior", "threshold"),
     *("clip", "allow_reversed", "input_format"),
 )
-_MAP = "Columns of their files, as KEY=COLUMN,...: id, score; labels are those of the samples."
+_MAP = (
+    "Columns of the files of --system, as KEY=COLUMN,...: id, score. Labels come from the samples."
+)
 
 
 @parsed(
@@ -360,7 +363,7 @@ def spurious(
     /,
     *,
     given: Given,
-    system: Annotated[tuple[str, ...], Parameter(negative=(), group="Systems")] = (),
+    system: Annotated[tuple[str, ...], Parameter(negative=(), group=panel("Systems"))] = (),
     measure: Names = (),
     subset: Subsets = (),
     output: Output = PLAIN,
@@ -372,8 +375,10 @@ def spurious(
     normalised cross entropy is below 1, the class can be predicted without the content; systems
     are compared with this predictor.
 
-    Example: truecost protocol spurious samples.csv --map id=utt,label=y,group=spk
-    --conditions device,duration
+    Example: truecost protocol spurious network.csv --map id=trial,label=label,group=speaker
+    --conditions active
+
+    The file of this example: truecost demo trials --files-only
 
     Parameters
     ----------
@@ -382,7 +387,7 @@ def spurious(
     system
         NAME=FILE: scores of a system on the same samples; may be repeated.
     measure
-        NAME or NAME:PARAMETER, beside nce and nec; may be repeated or separated by commas.
+        Measure as NAME or NAME:PARAMETER, in addition to nce and nec; repeat or separate by commas.
     """
     if samples is None and output.config is None:
         raise UsageError("name the table of samples, or a study with a table [spurious] (--config)")

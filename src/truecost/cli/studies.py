@@ -25,6 +25,7 @@ from truecost.cli.options import (
     keys_of,
     ledger_of,
     of_trials,
+    panel,
     parsed,
 )
 from truecost.cli.running import execute, noted
@@ -41,18 +42,18 @@ if TYPE_CHECKING:
 
 RUN = """Run a study file: several systems, applications, subsets and collections together.
 
-    A study with [training] trains methods first: each run calls your program with
-    {{train}}, {{seed}} and {{out}} in its arguments. Finished runs are kept if the study is killed.
-    A study that names a [source] is a live run: it makes event logs in the output directory first,
-    and continues them with --resume if it was killed. --jobs is then also the number of processes.
+    If the study has a table [training], methods are trained first: each run calls your program
+    with {{train}}, {{seed}} and {{out}} in its arguments. If it has a table [source], it is a live
+    run, which first makes event logs in the output directory; --jobs is then also the number of
+    processes. If trainings or a live run are killed, --resume continues them.
 
-    Each scoring is written to ledger.jsonl beside the study, which warns of evaluation data that
-    are scored many times (truecost protocol ledger); --no-ledger leaves it out.
+    Each scoring is recorded in ledger.jsonl beside the study (--no-ledger: it is not). A warning
+    appears if the evaluation data are scored many times (truecost protocol ledger).
 
-    Its gates decide the exit code: 1 when one failed, 4 when one is undecided.
+    Exit code: 1 if a gate of the study fails, 4 if one is undecided.
 
     Example: {called} run study.toml -o out
-
+{shipped}
     Parameters
     ----------
     study
@@ -63,6 +64,7 @@ RUN = """Run a study file: several systems, applications, subsets and collection
         Number of trainings at the same time; the result does not depend on it. Default: one per
         core.
     """
+SHIPPED = "\n    The study of this example: truecost demo trials --files-only\n"
 METHODS = "methods"  # they have no task of their own: trials that a [training] makes
 
 
@@ -80,7 +82,10 @@ def run_of(task: str | None) -> "Callable[..., int]":
     ) -> int:
         return _run_file(study, task, given, output, resume=resume, workers=workers)
 
-    run.__doc__ = RUN.format(called="truecost" if task is None else f"truecost {task}")
+    shipped = task in (None, DEFAULT)
+    run.__doc__ = RUN.format(
+        called="truecost" if task is None else f"truecost {task}", shipped=SHIPPED * shipped
+    )
     found: Callable[..., int] = parsed(*of_trials("Interval"))(run)
     return found
 
@@ -144,8 +149,8 @@ def _run(study: "Study", output: Output, *, resume: bool, file: str) -> int:
         return live(study, output, resume=resume, beside=file)
     if resume:
         raise UsageError(
-            f"{file}: nothing to resume: only a study with [source] (live run) or [training] can "
-            f"be resumed; leave out --resume"
+            f"{file}: nothing to resume: only a study with [source] (live run) or [training] "
+            "can be resumed. Leave out --resume"
         )
     return execute(study, output, beside=file)
 
@@ -185,15 +190,15 @@ def report(
 
     No value is computed again.
 
-    Example: truecost report out --figure det --output det.pdf
+    Example: truecost report out --figure det --output det.svg
 
     Parameters
     ----------
     result
         A result directory, or its result.json.
     figure
-        Name of a picture of the page, such as det. --output names its file, which ends
-        in .svg, .pdf, .png (extra `figures`), or .csv, .tex, .md for its numbers. Default: NAME.svg
+        Name of a picture of the page, such as det. The ending of --output decides its format:
+        .svg, .pdf, .png (extra figures), or its numbers as .csv, .tex, .md. Default: NAME.svg.
     output
         The page or picture to write. Default: report.html of the result directory.
     """
@@ -215,7 +220,7 @@ def report(
     print(message(str(target)))
 
 
-@Parameter(name="*", group="Output")
+@Parameter(name="*", group=panel("Output"))
 @dataclass(frozen=True, kw_only=True)
 class VerdictOutput:
     """Options of the files with verdicts."""
@@ -257,8 +262,8 @@ def gate(
 ) -> int:
     """Check a result against limits on its intervals.
 
-    Exits with 0 when all gates pass, 1 when one failed, 4 when one is undecided.
-    Markdown is also appended to the file named by GITHUB_STEP_SUMMARY.
+    Exit code: 0 if all gates pass, 1 if one fails, 4 if one is undecided. The Markdown table is
+    also appended to the file that the variable GITHUB_STEP_SUMMARY names.
 
     Example: truecost gate out --gate act_dcf:max_upper=0.3
 
@@ -267,10 +272,10 @@ def gate(
     result
         Result directory, its result.json, or - for standard input.
     gate
-        MEASURE:KEY=VALUE,...; keys: max_upper or min_lower, or baseline with max_upper_delta or
-        min_lower_delta; system, subset, application, collection, estimator, phase, strategy,
-        budget, version, policy, name, undecided=fail|pass, method=auto|percentile|bca (of the
-        intervals; default auto). May be repeated.
+        MEASURE:KEY=VALUE,...; may be repeated. Limit: max_upper (of the upper end) or min_lower;
+        for a difference from baseline=SYSTEM max_upper_delta or min_lower_delta. Rows: system,
+        subset, application, collection, estimator, phase, strategy, budget, version, policy, rule,
+        data. Others: name, undecided=fail|pass, method=auto|percentile|bca (of the intervals).
     gates
         TOML file with [[gate]] tables, such as a study file.
     """
@@ -295,7 +300,9 @@ def _refuse_inputs(written: VerdictOutput, inputs: Sequence[str | None]) -> None
     here = [path for path in read if path.is_file()]
     for place in written.files(()):
         if place.exists() and any(place.samefile(path) for path in here):
-            raise UsageError(f"{place}: this is a file that is read: write to another one")
+            raise UsageError(
+                f"{place}: this is an input file of the command: write to another file"
+            )
 
 
 def _show(verdicts: Sequence["Verdict"], written: VerdictOutput) -> None:

@@ -96,8 +96,8 @@ HELP = {
     "keep_going": "Leave out invalid submissions with a warning, instead of stopping.",
     "wanted": "File with the expected items.",
     "further": "Further reference; may be repeated.",
-    "worst": "Number of the worst items to store, aligned, or to print without -o; 0 for none. "
-    "Default: 5.",
+    "worst": "Number of the worst items of each system to store with their alignment; printed "
+    "if there is no --output. 0 for none. Default: 5.",
 }
 Command = Callable[..., Any]
 P = inspect.Parameter
@@ -145,7 +145,8 @@ def command(
         lead, further = [*filter(None, first)], said.get("further", ())
         if leads and further and not lead:
             raise UsageError(
-                "--reference is for further references: give the first one before the systems"
+                "--reference is for further references: name the first reference before the files "
+                "of the systems"
             )
         more = {key: said.get(key, default) for key, (_, default) in others.items()}
         study = study_of(
@@ -208,6 +209,8 @@ def _help(face: Face, name: str, others: Sequence[str], *, leads: bool, about: s
     lines = [about or said.get(name) or VERBS.get(name, ""), ""]
     if name in face.examples:
         lines += [f"Example: {called} {name} {face.examples[name]}", ""]
+    if face.shipped and name in VERBS:
+        lines += [f"The files of this example: truecost demo {face.name} --files-only", ""]
     lines += ["Parameters", "----------"]
     if leads:
         lines += ["reference", f"    {said.get('reference', 'File with the reference.')}"]
@@ -239,7 +242,7 @@ def run_command(
         return ranked(study, others["keep_going"], output)
     if name == "compare" and len(study.systems) < 2:
         lead = "a reference and " if face.leading else ""
-        raise UsageError(f"a comparison needs {lead}at least two systems")
+        raise UsageError(f"a comparison needs {lead}at least two systems: name a file for each")
     from truecost.cli.running import execute
 
     beside = others.get("beside")

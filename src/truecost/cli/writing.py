@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from cyclopts import Parameter
 
-from truecost.cli.options import Given, Output, Quiet, Switch, Target, keys_of, parsed
+from truecost.cli.options import Given, Output, Quiet, Switch, Target, keys_of, panel, parsed
 from truecost.errors import InputError, UsageError, counted, message
 from truecost.names import COLUMNS, STANDARD_INPUT, ScoreType, pairs
 from truecost.options import Option, PartialTable, declared, picked
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from truecost.study import Study
 
 
-@Parameter(name="*", group="Output")
+@Parameter(name="*", group=panel("Output"))
 @dataclass(frozen=True, kw_only=True)
 class ToFile(Output):
     """Output of commands that write a table: `output` names its file."""
@@ -102,13 +102,15 @@ def _printed(table: "Table", kind: str) -> tuple[str, ...]:
 
     encoded = encode(table, kind)
     if isinstance(encoded.content, dict):
-        raise UsageError("a folder of arrays cannot go to standard output: write npz")
+        raise UsageError(
+            "a folder of arrays cannot be written to standard output: use --output-format npz"
+        )
     sys.stdout.flush()
     sys.stdout.buffer.write(encoded.content)
     return encoded.left_out
 
 
-@Parameter(name="*", group="Output")
+@Parameter(name="*", group=panel("Output"))
 @dataclass(frozen=True, kw_only=True)
 class TableOutput:
     """Options of the table file and of messages."""
@@ -138,16 +140,16 @@ class ConvertTable(PartialTable, frozen=True, kw_only=True):
     map: Annotated[
         dict[str, str] | None,
         Option(
-            "New names of columns, as NEW=COLUMN,...; score=a+b+c is a matrix of scores "
-            "(npz, npy).",
+            "New names of columns, as NEW=COLUMN,...; score=a+b+c joins columns to a matrix of "
+            "scores (npz, npy).",
             read=pairs,
         ),
     ] = None
     set: Annotated[
         tuple[str, ...],
         Option(
-            "COLUMN=VALUE: further column with one value in all rows (such as side=a for "
-            "nist-sre); may be repeated."
+            "Add a column with one value in all rows, as COLUMN=VALUE (side=a for nist-sre); "
+            "may be repeated."
         ),
     ] = ()
 
@@ -163,9 +165,11 @@ _TYPE = "Type of the scores, for formats that store it (nist-sre)."
     *picked(DataTable, "target", help=_TARGET),
 )
 def convert(file: str, /, *, written: TableOutput, given: Given) -> None:
-    """Convert a file to another format, without loss as far as the format goes.
+    """Convert a file to another format; a note names the columns that this format cannot store.
 
-    Example: truecost convert scores.txt -o scores.parquet
+    Example: truecost convert network.csv -o network.parquet
+
+    The file of this example: truecost demo trials --files-only
 
     Parameters
     ----------
@@ -275,7 +279,7 @@ def _labelled(table: "Table", target: str) -> "Table":
     return replace(table, frame=table.frame.with_columns(words.alias(name)))
 
 
-@Parameter(name="*", group="Output")
+@Parameter(name="*", group=panel("Output"))
 @dataclass(frozen=True, kw_only=True)
 class Recorded:
     """Options of the record file."""
@@ -298,7 +302,7 @@ RECORDED = Recorded()
 def resources(*command: str, phase: str = "", recorded: Recorded = RECORDED) -> int:
     """Run a program and measure the CPU time and the peak memory of all its processes.
 
-    Exits with 0 when the program did, and with 3 when it failed.
+    Exit code: 0 if the program ended with 0, else 3.
 
     Example: truecost resources --phase searching -o searching.json -- python search.py --fast
 
@@ -312,7 +316,7 @@ def resources(*command: str, phase: str = "", recorded: Recorded = RECORDED) -> 
     from truecost.resources import record
 
     if not command:
-        raise UsageError("resources needs a program: truecost resources -- PROGRAM ARGUMENTS")
+        raise UsageError("no program is named: write truecost resources -- PROGRAM ARGUMENTS")
     if recorded.output is not None:
         _check(recorded.output, force=recorded.force)
     sys.stdout.flush()

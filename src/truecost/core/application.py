@@ -63,7 +63,7 @@ class Application:
             if self.priors is not None and len(self.priors) != len(self.costs):
                 raise UsageError(
                     f"{counted(len(self.priors), 'prior')} for a cost matrix of "
-                    f"{counted(len(self.costs), 'class')}: give one prior a class"
+                    f"{counted(len(self.costs), 'class')}: give one prior per class"
                 )
 
     @staticmethod
@@ -199,7 +199,7 @@ class Application:
         if len(self.costs) != classes:
             raise UsageError(
                 f"the cost matrix has {counted(len(self.costs), 'row')} but the data have "
-                f"{counted(classes, 'class')}: give one row a class"
+                f"{counted(classes, 'class')}: give one row per class"
             )
         return np.array(self.costs, np.float64)
 
@@ -222,7 +222,7 @@ class Application:
             if len(self.priors) != weights.shape[-1]:
                 raise UsageError(
                     f"{counted(len(self.priors), 'prior')} for "
-                    f"{counted(weights.shape[-1], 'class')}: give one prior a class"
+                    f"{counted(weights.shape[-1], 'class')}: give one prior per class"
                 )
             return np.broadcast_to(np.array(self.priors), weights.shape)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -291,13 +291,13 @@ def _check_costs(costs: Sequence[Sequence[float]]) -> None:
     widths = {len(row) for row in costs}
     if len(costs) < 2 or len(widths) != 1:
         raise UsageError(
-            f"the cost matrix has rows of lengths {[len(row) for row in costs]}: it "
-            f"needs at least two rows (true classes) of equal length (decisions)"
+            f"the cost matrix has rows of lengths {[len(row) for row in costs]}: give two or more "
+            f"rows, one for each true class, each with one cost for each decision"
         )
     if next(iter(widths)) not in (len(costs), len(costs) + 1):
         raise UsageError(
-            f"the cost matrix is {len(costs)} x {next(iter(widths))}: it needs as many "
-            f"decisions as classes, or one more to abstain"
+            f"the cost matrix is {len(costs)} x {next(iter(widths))}: give as many columns as "
+            f"rows, or one more column to abstain"
         )
     if not all(_in_range(c) and c >= 0 for row in costs for c in row):
         raise UsageError(

@@ -154,7 +154,7 @@ def few_errors(row: "Row") -> str:
     """A text about the few errors of the weak classes of a row, and the largest rates that the data
     allow; empty if not known.
 
-    `only 8 targets, the true rate of misses may be up to 31 %`; several classes are joined by ;.
+    `only 8 targets, so the true rate of misses may be up to 31 %`; several classes are joined by ;.
     """
     if not row.rates or any(not kind.of for kind in row.rates):  # time is not counted
         return ""
@@ -164,7 +164,7 @@ def few_errors(row: "Row") -> str:
         few = kind.of == HOUR or kind.errors <= kind.trials - kind.errors
         end = f"up to {_short_rate(kind, kind.upper)}"
         end = end if few else f"as low as {_short_rate(kind, kind.lower)}"
-        said.append(f"{_amount_seen(kind)}, the true rate of {_plural(kind.what)} may be {end}")
+        said.append(f"{_amount_seen(kind)}, so the true rate of {_plural(kind.what)} may be {end}")
     if len(weak) > MOST_CLASSES:
         said.append(f"{errors.counted(len(weak) - MOST_CLASSES, 'further class')} like these")
     return "; ".join(said)
@@ -305,10 +305,11 @@ def _combined(rows: "Sequence[Row]") -> str:
     paired = uncertain(row.value, low, high, row.scale, apart=0.0)[1]
     more = f" (and {errors.counted(len(rows) - 1, 'other row')})" if len(rows) > 1 else ""
     few = row.counts["carrying"]
-    units = f"only {few:.2g} effective units carry" if few >= 1.5 else "at most one unit carries"
+    units = f"only {few:.2g} effective units" if few >= 1.5 else "at most one unit"
     return (
-        f"{100 * row.level:.10g} % CI of the difference in {_row_name(row)}: {units} "
-        f"the difference or the part of one kind of error in it, so the intervals of both systems "
-        f"are combined without full pairing, and it is wide{more}. --method percentile gives "
-        f"{paired} by pairing, which may cover too little with so few units; more units decide"
+        f"{100 * row.level:.10g} % CI of the difference in {_row_name(row)}: the difference, or "
+        f"its "
+        f"part from one kind of error, depends on {units}, so the interval combines those of both "
+        f"systems without full pairing, and is wide{more}. --method percentile gives the paired "
+        f"interval {paired}, which may be too narrow with so few units. Collect more units"
     )

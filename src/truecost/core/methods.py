@@ -172,9 +172,8 @@ def refuse_bca(method: Ends) -> None:
     """Refuse bca intervals for methods: UsageError."""
     if method == "bca":
         raise UsageError(
-            "bca intervals are not defined for methods: the replicates come from several runs, and "
-            "a unit left out is left out of all of them, so that no jackknife matches them; use "
-            "the method auto or percentile"
+            "bca intervals are not defined for methods, whose replicates come from several "
+            "runs: use --method auto or percentile"
         )
 
 

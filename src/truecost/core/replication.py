@@ -308,8 +308,8 @@ class Leaving:
         instead = "use the method auto or percentile"
         if len(names) != 1 or sides > 1:
             raise UsageError(
-                f"bca intervals are not defined for crossed factors ({', '.join(names)}): a unit "
-                f"left out takes trials of the others with it; {instead}"
+                f"bca intervals are not defined for crossed factors ({', '.join(names)}): without "
+                f"one unit, units of the other factor lose trials; {instead}"
             )
         factor = self.evidence.factors[names[0]]
         blocks = self.plan.scheme_of(names[0]) == "blocks"

@@ -82,8 +82,8 @@ class Runs:
             )
         if unknown := [name for name in self.hold if name not in self.levels]:
             raise UsageError(
-                f"{first_five(unknown)} cannot be held: the columns that distinguish runs are "
-                f"{', '.join(self.levels)}"
+                f"{first_five(unknown)} cannot be named by --hold: the columns that distinguish "
+                f"runs are {', '.join(self.levels)}"
             )
         names = [*zip(*columns, strict=True)]
         if repeated := sorted({n for n in names if names.count(n) > 1}):

@@ -109,8 +109,7 @@ class Scoring:
         if self.method == "bca":
             raise UsageError(
                 "bca intervals are not defined for weighted samples (inverse inclusion "
-                "probabilities): the jackknife does not know how they were drawn; use the "
-                "percentile method"
+                "probabilities): the jackknife cannot repeat their drawing; use --method percentile"
             )
 
 
@@ -165,7 +164,10 @@ def sides_of_units(
     sides = []
     for name, columns in units.items():
         if strata is not None and len(columns) > 1:
-            raise UsageError(f"strata and two sides ({name}) cannot be combined")
+            raise UsageError(
+                f"strata and units on two sides ({name}) cannot be combined: leave out --stratum, "
+                "or name one unit column"
+            )
         if strata is None:
             labels, codes = encode_sides(columns)
             factor = Factor(name, labels)

@@ -145,7 +145,7 @@ def masks_of(
     for word in WORD.findall(QUOTED.sub("", expression)):
         full_name(word, frame.columns)  # refuses the end of several columns
     if expression.isidentifier() and (hint := near(expression, frame.columns)):
-        raise UsageError(f"subset {expression!r} is no column{hint}")
+        raise UsageError(f"subset {expression!r} is not a column{hint}")
     try:
         seen = typed(_with_ends(frame))
         mask = seen.select(pl.sql_expr(expression)).to_series()
@@ -158,12 +158,12 @@ def masks_of(
         ) from error
     if mask.dtype != pl.Boolean or len(mask) != frame.height:
         raise UsageError(
-            f"subset {expression!r} is no condition that holds or does not hold for each {item}: "
-            f"compare columns with values, such as snr < 10"
+            f"subset {expression!r} is not a condition that is true or false for each {item}: "
+            "compare a column with a value, such as snr < 10"
         )
     chosen = mask.fill_null(False).to_numpy()
     if not chosen.any():
-        raise InputError(f"subset {expression!r} holds no {item} of {system}")
+        raise InputError(f"subset {expression!r} contains no {item} of {system}")
     return [(name, chosen)]
 
 
@@ -179,7 +179,7 @@ def _parser_message(error: "pl.exceptions.PolarsError") -> str:
     said = str(error).splitlines()[0].split(";")[0]
     if said.startswith("dot-notation"):
         return "a name with dots is not quoted"
-    return said.split(": ")[0] if "span: " in said else said
+    return (said.split(": ")[0] if "span: " in said else said).removesuffix(" as Expr")
 
 
 def _levels(column: "pl.Series", name: str, item: str) -> Masks:
@@ -211,8 +211,8 @@ def _levels_against(column: "pl.Series", name: str, item: str, level: str) -> Ma
     levels = {found.removeprefix(f"{name}="): mask for found, mask in _levels(column, name, item)}
     if level not in levels or len(levels) < 2:
         raise InputError(
-            f"subset '{name} vs {level}': name a level of {column.name} after vs, which each other "
-            f"level is joined with: {first_five([*levels])}{near(level, [*levels])}"
+            f"subset '{name} vs {level}': name a level of {column.name} after vs, to be "
+            f"combined with each other level: {first_five([*levels])}{near(level, [*levels])}"
         )
     rest = levels.pop(level)
     return [(f"{name}={found} vs {level}", mask | rest) for found, mask in levels.items()]

@@ -53,7 +53,8 @@ def _turn(said: str, place: int) -> Turn:
     where = f"turn {place} of a diarization, {said.strip()[:80]!r}"
     if len(fields) != 3:
         raise InputError(
-            f"{where}: expected START END SPEAKER, in seconds and apart by blanks, turns apart by |"
+            f"{where}: expected START END SPEAKER, times in seconds, separated by blanks; "
+            "turns are separated by |"
         )
     start, end = (_time(field, where) for field in fields[:2])
     if end <= start:

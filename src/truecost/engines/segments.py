@@ -217,7 +217,8 @@ def open_sorted(folder: str, sets: Sets, *, check: bool = True) -> Sorted:
         return _opened(layout, labels, sets, told["facts"])
     except (OSError, ValueError, KeyError, TypeError, msgspec.DecodeError) as error:
         raise InputError(
-            f"{folder}: does not hold sorted data as truecost wrote it ({error}): delete the folder"
+            f"{folder}: this folder does not contain sorted data of truecost ({error}): delete "
+            "the folder"
         ) from error
 
 

@@ -102,9 +102,9 @@ def by_ending(path: str, formats: Formats) -> str | None:
     if formats.any_ending:
         return None
     raise UsageError(
-        f"{path}: {suffixes[-1]} stands for {kind}, which is no format of "
-        f"{formats.of or formats.holds}; "
-        f"if it holds another, name it: --input-format {'|'.join(formats.texts)}"
+        f"{path}: {suffixes[-1]} is the ending of format {kind}, which is not read for "
+        f"{formats.of or formats.holds}. If the file has another format, name it: "
+        f"--input-format {'|'.join(formats.texts)}"
     )
 
 

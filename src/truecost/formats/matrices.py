@@ -224,7 +224,9 @@ def _of_rows(
     if bad:
         raise InputError(f"{source}: row {bad[0][0]} holds {bad[0][1]!r}, no number and no null")
     if len(names) != width or (index is not None and len(index) != len(rows)):
-        raise InputError(f"{source}: the names do not fit {len(rows)} rows of {width} scores")
+        raise InputError(
+            f"{source}: the numbers of names differ from the {len(rows)} rows of {width} scores"
+        )
     versions = index or _in_turn(len(rows), names)
     cells = {name: [row[k] for row in rows] for k, name in enumerate(names)}
     scores = {name: pl.Series(of, dtype=pl.Float64, strict=False) for name, of in cells.items()}

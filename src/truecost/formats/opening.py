@@ -22,7 +22,7 @@ from itertools import chain
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
-from truecost.errors import InputError, UsageError, first_five, refuse_forked
+from truecost.errors import InputError, UsageError, first_five, no_file, refuse_forked
 from truecost.names import STANDARD_INPUT
 
 Kind = TypeVar("Kind")
@@ -176,10 +176,10 @@ def opened(path: str | Path) -> io.BufferedReader:
             tidy(place.parent)
         mode = place.stat().st_mode
         if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
-            raise InputError(f"{path}: is a device; expected a file, or - for standard input")
+            raise InputError(f"{path}: this is a device; give a file, or - for standard input")
         return place.open("rb")
     except FileNotFoundError:
-        raise InputError(f"{path}: there is no such file or folder") from None
+        raise InputError(no_file(path)) from None
     except (OSError, ValueError) as error:  # ValueError: a NUL byte in the name
         why = getattr(error, "strerror", None) or error
         raise InputError(f"{path}: cannot be read ({why})") from error
@@ -255,7 +255,7 @@ def _unpacked(packed: Iterator[bytes], source: str, size: int) -> Iterator[bytes
     except zlib.error as error:
         raise InputError(f"{source}: the gzip data are damaged ({error})") from error
     if not unpacker.eof:
-        raise InputError(f"{source}: the gzip data are cut short")
+        raise InputError(f"{source}: the gzip file ends too early: download or copy it again")
 
 
 def sha256(path: str) -> str:
@@ -349,6 +349,8 @@ def read_toml(path: str) -> dict[str, Any]:
         return tomllib.loads(data.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
-        raise InputError(f"{path}, line {line}: the text is not UTF-8; save the file so") from error
+        raise InputError(
+            f"{path}, line {line}: the text is not UTF-8; save the file as UTF-8"
+        ) from error
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise UsageError(f"{path}: this is no valid TOML: {why_undecoded(error)}") from error
+        raise UsageError(f"{path}: this is not valid TOML: {why_undecoded(error)}") from error

@@ -260,8 +260,9 @@ def read_occurrences(
     table = given if isinstance(given, Table) else read(given, stated, SEARCHES)
     if all(name in table.columns for name in OF_DETECTIONS):
         raise InputError(
-            f"{table.source}: these are detections, with {' and '.join(OF_DETECTIONS)}; a table of "
-            f"where queries occur was expected: query, document, start, end"
+            f"{table.source}: this is a list of detections, with "
+            f"{' and '.join(OF_DETECTIONS)}; expected a table of the occurrences of queries: "
+            "query, document, start, end"
         )
     terms.refuse_kind(table, "a table of occurrences")
     found, (noun, lines) = terms.Columns(table, columns or {}), table.places

@@ -131,7 +131,8 @@ def segments_of(table: Table, columns: Mapping[str, str] | None = None) -> Table
         return table
     if len(ends) > 1:
         raise InputError(
-            f"{table.source}: there are a column 'end' and a column 'duration'; leave one out"
+            f"{table.source}: there are a column 'end' and a column 'duration': remove one of "
+            "them, or name one with --end or --duration"
         )
     start, stated = _seconds(table, "start"), _seconds(table, ends[0])
     end = stated if ends == ["end"] else start + stated

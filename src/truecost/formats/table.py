@@ -1,6 +1,7 @@
 """`Table`: columns as they were read, which a task reads as texts, numbers or times."""
 
 import math
+import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -87,6 +88,8 @@ class Table:
     def listed(self) -> str:
         """List of the columns for messages, and how the file was read."""
         read = f" (read as {self.layout})" if self.layout else ""
+        if any(re.fullmatch(r"-?\d+\.\d+", str(name)) for name in self.columns):
+            read = " (a name is a number: is the header line missing?)"
         return f"{the_columns(self.columns)}{read}"
 
     def where(self, row: int) -> str:
@@ -153,7 +156,7 @@ class Table:
         self.require(name, meaning)
         if name in self.matrices:
             raise InputError(
-                f"{self.source}: column {name!r} is a matrix; the {meaning} needs one number a row"
+                f"{self.source}: column {name!r} is a matrix; the {meaning} needs a number per row"
             )
         column = self.frame[name]
         if column.dtype == pl.String:
@@ -199,7 +202,7 @@ class Table:
         kind = None if name in self.matrices else self.frame[name].dtype
         if kind is None or kind.is_nested() or kind in WITHOUT_TEXT:
             raise InputError(
-                f"{self.source}: the {meaning} (column {name!r}) needs one text or number a row"
+                f"{self.source}: the {meaning} (column {name!r}) needs one text or number per row"
                 + (f"; it holds {kind}" if kind else "")
             )
         column = self.frame[name]
@@ -257,7 +260,7 @@ def mapped_column(columns: Mapping[str, str], key: str, table: Table) -> str | N
 def refuse_repeated(
     source: str,
     ids: pl.Series,
-    rule: str = "each trial is scored once",
+    rule: str = "each trial has one row: keep one of them",
     where: Callable[[int], str] | None = None,
 ) -> None:
     """Refuse ids that occur more than once, with the places of their rows where these are known."""
@@ -287,7 +290,7 @@ def refuse_repeated_rows(
     lines = [table.where(p if rows is None else int(rows[p])) for p in places]
     count = int(again.sum())
     raise InputError(
-        f"{table.source}: {counted(count, noun, 'repeat')} another one (same "
+        f"{table.source}: {counted(count, noun, 'repeat')} another one (equal "
         f"{', '.join(keys.columns)}): {'' if count == 1 else 'the first, '}{lines[1]}, repeats "
         f"{lines[0]}: was a file joined to itself? Leave {'it' if count == 1 else 'them'} out, or "
         f"use --allow-duplicates"

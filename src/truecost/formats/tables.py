@@ -30,10 +30,10 @@ Parsed = TypeVar("Parsed")
 KINDS = ("csv", "tsv", "parquet", "ndjson")
 SEPARATORS = {"csv": ",", "tsv": "\t"}
 WAYS = {  # to read columns with another separator, the likeliest first
-    ";": "Spreadsheets save so where commas are decimal: save it as CSV with commas between "
-    "columns and points in numbers",
+    ";": "Spreadsheets do this in countries with decimal commas: save the file as CSV with commas "
+    "between columns and points in numbers",
     "\t": "Use --input-format tsv",
-    "|": "Save it with commas or tabs between columns",
+    "|": "Save the file with commas or tabs between columns",
     ",": "Use --input-format csv",
 }
 DECIMAL_COMMA = re.compile(rb"(?<![^;\n\"])-?\d+,\d+(?![^;\n\"])")  # all of a cell
@@ -158,8 +158,8 @@ def _check_separator(data: bytes, kind: str, source: str) -> None:
         return
     decimal = other == ";" and DECIMAL_COMMA.search(data, 0, LOOKED_AT)
     raise InputError(
-        f"{source}, line 1: one column in {kind} format, but {other!r} is in its name: columns "
-        f"separated by {other!r}{' and decimal commas' if decimal else ''}? {WAYS[other]}"
+        f"{source}, line 1: the header has no separator of {kind}, but contains {other!r}. Are the "
+        f"columns separated by {other!r}{', with decimal commas' if decimal else ''}? {WAYS[other]}"
     )
 
 
@@ -194,14 +194,16 @@ def _check_widths(data: bytes, separator: str, source: str) -> int:
         raise text.blank_line(source, line)
     raise InputError(
         f"{source}, line {line}: {counted(counts[row], 'field')}, but the header has "
-        f"{counts[0]} ({counted(len(wrong), 'such line')})"
+        f"{counts[0]} ({counted(len(wrong), 'such line')}): complete the line, or quote a field "
+        f"that contains the separator"
     )
 
 
 def _filled(frame: pl.DataFrame, source: str, first_line: int) -> Table:
     if frame.height == 0 or frame.width == 0:
         raise InputError(
-            f"{source}: there are no rows, only {', '.join(frame.columns) or 'nothing'}"
+            f"{source}: the file has a header line ({', '.join(frame.columns) or 'empty'}) but "
+            "no rows"
         )
     return Table(source, unnested(frame), first_line=first_line)
 
@@ -277,7 +279,8 @@ def read_folder(folder: Path) -> Table:
     files = sorted(folder.glob("*.npy"))
     if not files:
         raise InputError(
-            f"{folder}: no .npy files there; expected scores.npy and labels.npy or targets.npy"
+            f"{folder}: there are no .npy files in this folder; expected scores.npy and "
+            "labels.npy or targets.npy"
         )
     arrays = {file.stem: _loaded(partial(_read_file, file), str(file), "array") for file in files}
     return _table(arrays, str(folder))
@@ -302,7 +305,8 @@ def _table(arrays: dict[str, Array], source: str) -> Table:
         elif array.ndim:
             raise InputError(
                 f"{source}: array {name!r} has {array.ndim} dimensions of {array.dtype}, shape "
-                f"{array.shape}; one number or text, or one row of numbers a trial was expected"
+                f"{array.shape}; one number or text, or one row of numbers, for each trial was "
+                "expected"
             )
     frame = pl.DataFrame(flat) if flat else pl.DataFrame({"row": np.arange(next(iter(rows)))})
     return Table(source, frame, matrices, ordered=True)

@@ -280,7 +280,10 @@ def of_bytes(data: bytes, source: str) -> Speech:
         raise InputError(f"{source}: this is {what}; an rttm was expected: {segments.RTTM}")
     words, turns = (_plain(pl.concat(found)) for found in zip(*_timed(data, source), strict=True))
     if not words.height:
-        raise InputError(f"{source}: there is no LEXEME line; rttm is {segments.RTTM}")
+        raise InputError(
+            f"{source}: there are no LEXEME lines, one for each spoken word, which keyword "
+            f"search needs (an RTTM of speakers has SPEAKER lines); rttm is {segments.RTTM}"
+        )
     return Speech(source, words, turns)
 
 

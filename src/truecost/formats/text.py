@@ -71,7 +71,7 @@ def refuse_carriage_returns(data: bytes, source: str) -> None:
     """InputError where a carriage return stands within a line of decoded text; with the line."""
     if (place := data.find(b"\r")) >= 0:
         where = f"{source}, line {_line_number(data, place)}"
-        raise InputError(f"{where}: a carriage return inside the line; remove it")
+        raise InputError(f"{where}: a carriage return is inside the line; remove it")
 
 
 def line_blocks(data: bytes) -> Iterator[tuple[int, pl.Series]]:

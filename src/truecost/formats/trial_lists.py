@@ -212,7 +212,8 @@ def _broken(data: bytes, source: str, candidates: dict[str, Layout]) -> str:
         rest = "; ".join(f"{n}: {c.line}" for n, c in LAYOUTS.items())
         return (
             f"{source}, line 1: no layout fits this line, nor any other: {text.line_at(data, 1)!r}"
-            f"; the layouts are {rest}; name any other format with --input-format"
+            f"; the layouts are {rest}; name any other format with --input-format, or use the "
+            f"command of its task (truecost list formats)"
             + (" (csv: it has commas)" if b"," in data[: data.index(b"\n")] else "")
         )
     total = counted(data.count(b"\n"), "line")

@@ -136,8 +136,8 @@ def _nist(table: Table) -> Encoded:
     clash = [old for old, new in RENAMED.items() if new in names and old in table.columns]
     if clash:
         raise UsageError(
-            f"{table.source}: {', '.join(clash)} clash with score or label, which is written under "
-            f"that name; map one of them to another name"
+            f"{table.source}: {', '.join(clash)} has the name that the score or the label gets "
+            "in this format: give it another name with --map"
         )
     frame = table.frame
     if "score" in names:
@@ -213,8 +213,8 @@ def plain(column: pl.Series, table: Table) -> pl.Series:
         return column
     if column.dtype.is_nested() or column.dtype in WITHOUT_TEXT:
         raise InputError(
-            f"{table.source}: column {column.name!r} holds {column.dtype}, which text has no place "
-            f"for; write parquet or ndjson"
+            f"{table.source}: column {column.name!r} holds {column.dtype}, which a text format "
+            "cannot store: write parquet or ndjson"
         )
     if column.dtype == pl.Boolean:
         column = column.cast(pl.Int8)
@@ -352,8 +352,8 @@ def format_of(path: str, output_format: str | None) -> str:
     kind = by_ending(path, WRITTEN) if output_format is None else output_format
     if kind is None:
         raise UsageError(
-            f"{path}: the ending is not that of a format: give --output-format, one of "
-            f"{', '.join(FORMATS)}"
+            f"{path}: no output format has this ending: change it, or name the format with "
+            f"--output-format: one of {', '.join(FORMATS)}"
         )
     if kind not in FORMATS:
         raise UsageError(f"output format {kind!r} is not known: choose one of {', '.join(FORMATS)}")
@@ -370,11 +370,13 @@ def check_target(path: str, sources: Iterable[str] = (), *, force: bool = False)
     if not (target.is_file() or target.is_dir()):
         return
     if any(Path(source).exists() and target.samefile(source) for source in sources):
-        raise UsageError(f"{path}: this is the file that is read: write to another one")
+        raise UsageError(f"{path}: this is the input file: write to another file")
     if not force:
-        raise UsageError(f"{path}: there already: choose another name, or replace it with --force")
+        raise UsageError(
+            f"{path}: the file exists: choose another name, or replace it with --force"
+        )
     if target.is_dir() and [p for p in target.iterdir() if p.suffix != ".npy"]:
-        raise UsageError(f"{path}: the folder holds more than .npy files: choose another name")
+        raise UsageError(f"{path}: the folder contains other files than .npy: choose another name")
 
 
 def _packed(content: Content) -> bytes:

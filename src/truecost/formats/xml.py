@@ -248,8 +248,12 @@ class _Reading:
         """The error for an element at a place where it is not allowed."""
         kinds = ", ".join(f"<{child}>" for child in self.stack[-1].children) or "no element"
         known = ROOTS.get(name, "") if len(self.stack) == 1 else ""
-        hint = f"; this is a file of format {known}" if known else ""
-        self.refuse(self.line, f"<{cut(name)}> where {kinds} was expected{hint}")
+        why = f"<{cut(name)}> where {kinds} was expected"
+        if known:
+            raise InputError(
+                f"{self.source}, line {self.line}: {why}; this is a file of format {known}"
+            )
+        self.refuse(self.line, why)
 
     def _stray(self, text: str) -> NoReturn:
         self.refuse(self.line, f"the text {cut(text.strip())!r} where there may be none")

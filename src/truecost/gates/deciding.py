@@ -55,8 +55,8 @@ def needed(gate: Gate, row: Row) -> Needed:
 
 
 def more_units(row: Row) -> str:
-    """`About 260 more speakers would show a difference as large as this one`: with 80 % power, if
-    the difference stays the same; empty where the number is too large to collect.
+    """`About 260 more speakers would be needed to show a difference of this size`, with 80 % power;
+    empty where the number is too large to collect.
     """
     wanted = needed(Gate(measure=row.measure, max_upper=0.0), row).if_value
     if wanted is None or wanted > MOST_COLLECTED * row.n_units:
@@ -68,7 +68,7 @@ def more_units(row: Row) -> str:
         step = 10 ** max(len(str(number)) - 2, 0)  # two digits: no more are known
         units = plural(row.factors[0] if row.factors else "unit")
         more = f"{-(-number // step) * step:,} more {units}"
-    return f"About {more} would show a difference as large as this one"
+    return f"About {more} would be needed to show a difference of this size"
 
 
 def times(row: Row, units: int) -> str:

@@ -88,8 +88,8 @@ def _value(text: str, key: str, value: str) -> str | float:
         if wrong := ANY.search(value):
             raise UsageError(f"gate {text!r}: {unknown_key(wrong[1])}") from None
         raise UsageError(
-            f"gate {text!r}: {key} is {value!r}, which is no number: write it in the unit of the "
-            f"measure, such as {key}=0.3"
+            f"gate {text!r}: {key} is {value!r}, which is not a number: write it in the unit "
+            f"of the measure, such as {key}=0.3"
         ) from None
 
 
@@ -164,7 +164,7 @@ def gates_of(texts: Sequence[str], path: str | None) -> tuple[Gate, ...]:
     refuse_twice(gates, [*places, *(f"--gate {text}" for text in texts)])
     if not gates:
         raise UsageError(
-            "no gate is given: use --gate MEASURE:max_upper=NUMBER, or --gates FILE.toml"
+            "no limit is given: use --gate MEASURE:max_upper=NUMBER, or --gates FILE.toml"
         )
     return gates
 

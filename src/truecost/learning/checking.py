@@ -300,6 +300,6 @@ def read_noted(place: Path, kind: Any = Any) -> Any:
         return msgspec.convert(json_of(place.read_bytes()), kind)
     except (OSError, ValueError, RecursionError, msgspec.ValidationError) as error:
         raise InputError(
-            f"{place}: is not what a run notes for itself ({caught(error)}): restore it, or start "
-            f"a new run at another place"
+            f"{place}: is damaged, or was not written by a run ({caught(error)}): restore it, "
+            "or start a new run at another place"
         ) from error

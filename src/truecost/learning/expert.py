@@ -174,8 +174,8 @@ def _answers_of(
     strange = sorted(labels - set(classes))
     if strange:
         raise InputError(
-            f"{named('label', strange, 'are')} none of the classes {first_five(classes)}: "
-            "name all classes, or mend the labels"
+            f"{named('label', strange, 'are')} none of the classes {first_five(classes)}: name "
+            "all classes, or correct the labels"
         )
     return classes, {name: place for place, name in enumerate(classes)}
 

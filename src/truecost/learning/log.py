@@ -294,9 +294,9 @@ class LogWriter:
         left = len(self.recorded) - self.position
         if left > 0 or (self._tail and self.position <= len(self.recorded)):
             raise InputError(
-                f"{self.path}, line {self.position + 1}: the log goes on where this run ends "
-                f"({counted(max(left, 1), 'event')} more); it is of another run: write to another "
-                f"place"
+                f"{self.path}, line {self.position + 1}: the log continues after the end of this "
+                f"run ({counted(max(left, 1), 'event')} more); it belongs to another run: write to "
+                "another place"
             )
         file = self._begin() if self._file is None else self._file
         os.fsync(file)
@@ -337,7 +337,7 @@ class LogWriter:
     def _begin(self) -> int:
         """Open the file for appending behind the recorded lines, and cut off what is no line."""
         if self._closed:
-            raise UsageError(f"{self.path}: the log is closed; open it again to go on with it")
+            raise UsageError(f"{self.path}: the log is closed; open it again to continue it")
         with writing(self.path):
             file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | _BINARY, 0o666)
         try:

@@ -274,7 +274,7 @@ class ExpertTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
         int | None, Option("Number of people who answer each question.", default=1, ge=1)
     ] = None
     gold: Annotated[
-        str | None, Option("Column with known answers, to check people by (tables).")
+        str | None, Option("Column with known answers, to check the answers of people (tables).")
     ] = None
     guess: Annotated[
         Literal["hidden", "shown"] | None,

@@ -247,7 +247,8 @@ def evidence_of_items(items: Items, measures: Sequence[Measure], scoring: Scorin
     """The parts that measures read, as tallies by unit."""
     if scoring.plan.scheme == "blocks" and len(items.units) > 1:
         raise UsageError(
-            f"moving blocks need one factor in time order; mapped are {', '.join(items.units)}"
+            f"moving blocks need one unit column in time order, but {', '.join(items.units)} "
+            "are named: name one"
         )
     wanted = dict.fromkeys(part for measure in measures for part in measure.parts)
     units = items.units or {items.counting.item: (_in_order(items.ids),)}

@@ -29,7 +29,8 @@ class TranscriptsTable(PartialTable, frozen=True, kw_only=True, omit_defaults=Tr
     normalise: Annotated[
         tuple[str, ...],
         Option(
-            "Normalisation steps, comma-separated, in their order: truecost list normalisations",
+            "Normalisation steps, comma-separated, in the order in which they are done "
+            "(truecost list normalisations).",
             split=True,
             file=keeps_place,
         ),
@@ -41,7 +42,7 @@ class TranscriptsTable(PartialTable, frozen=True, kw_only=True, omit_defaults=Tr
     outside: Annotated[
         Outside | None,
         Option(
-            "Handling of CTM words outside the segments of the reference.",
+            "CTM words outside the segments of the reference: stop with an error, or drop them.",
             default="error",
             needs=OF_FILES,
         ),
@@ -72,7 +73,7 @@ class DiarizationTable(PartialTable, frozen=True, kw_only=True, omit_defaults=Tr
     collar: Annotated[
         float | None,
         Option(
-            "Seconds around each reference boundary that are not scored, on each side.",
+            "Seconds before and after each reference boundary that are not scored.",
             shown="0",
             ge=0,
             le=10,
@@ -80,13 +81,13 @@ class DiarizationTable(PartialTable, frozen=True, kw_only=True, omit_defaults=Tr
         ),
     ] = None
     skip_overlap: Annotated[
-        bool | None, Option("Leave out overlapped speech: where several reference speakers speak.")
+        bool | None, Option("Leave out time in which several reference speakers speak.")
     ] = None
     mapping: Annotated[
         SpeakerMapping | None,
         Option(
-            "Time that speakers are mapped by: the scored time, or (evaluated) collars and overlap "
-            "too, as in md-eval.",
+            "Time by which output speakers are mapped to reference speakers: scored time "
+            "alone, or also collars and overlap (evaluated), as in md-eval.",
             default="scored",
             needs={"measure": ("der", "missed", "false_alarm", "confusion")},
         ),
@@ -102,7 +103,7 @@ class DiarizationTable(PartialTable, frozen=True, kw_only=True, omit_defaults=Tr
     tolerance: Annotated[
         float | None,
         Option(
-            "Seconds around each boundary of speech that speech measures leave out, on each side.",
+            "Seconds before and after each boundary of speech that speech measures leave out.",
             ge=0,
             le=10,
             thousandths=True,

@@ -193,7 +193,7 @@ def with_columns(items: Items, source: Source, reader: Reader) -> Items:
         alone = len(units[name]) == 1 and np.array_equal(units[name][0], items.ids)
         if name == items.counting.item and not alone:
             raise UsageError(
-                f"--map unit={name}: every {name} is meant where no unit is: rename it"
+                f"--map unit={name}: this name is used where there is no unit column: rename it"
             )
     weights = weights_of(table, columns, items.ids)
     strata = optional_texts(table, columns, "stratum")
@@ -295,15 +295,15 @@ def _by_line(given: str, reader: Reader, source: Source) -> Table:
     reference = reader.table(source.data.reference[0], source.data.reference_format)
     if reference.format != "lines":
         raise UsageError(
-            f"--lines {given}: a value a line is for texts that have one a line, and "
-            f"{reference.source} has ids: give a file with ids by --metadata"
+            f"--lines {given}: a file with one value per line fits texts with one sentence per "
+            f"line, but {reference.source} has ids: give a file with ids to --metadata"
         )
     values = reader.table(path, "lines")
     reader.note(path, collection=source.collection)
     if len(values) != len(reference):
         raise InputError(
-            f"{values.source}: {counted(len(values), 'line')} for the "
-            f"{counted(len(reference), 'line')} of {reference.source}: one for each is needed"
+            f"{values.source}: {counted(len(values), 'line')}, but {reference.source} has "
+            f"{len(reference)}: give one value for each line"
         )
     return Table(values.source, values.frame.select("id", pl.col("text").alias(name)))
 

@@ -248,7 +248,7 @@ def _sessions(
     """Recordings whose speakers are assigned."""
     if len(parts) > 1:
         raise UsageError(
-            "cpwer counts recordings, the other measures utterances: ask for it alone, "
+            "cpwer counts recordings, the other measures count utterances: compute it alone, "
             "--measure cpwer"
         )
     options = replace(options, by=options.by or "recording")

@@ -200,7 +200,7 @@ def join_texts(reference: Texts, hypothesis: Texts, options: TextOptions) -> Joi
     """References with the outputs of the same ids."""
     _refuse_other_lengths(reference.table, hypothesis.table)
     if not len(reference.frame):
-        raise InputError(f"{reference.table.source}: there is no utterance to score")
+        raise InputError(f"{reference.table.source}: there are no utterances to score")
     there = hypothesis.frame.select("id", pl.col("text").alias("output"))
     problems = _unscored(reference, there)
     there = there.filter(~pl.col("id").is_in(reference.unscored.implode()) | bool(reference.by))
@@ -239,8 +239,9 @@ def _refuse_other_lengths(reference: Table, hypothesis: Table) -> None:
     plain = [table.format == "lines" for table in (reference, hypothesis)]
     if all(plain) and len(reference) != len(hypothesis):
         raise InputError(
-            f"{reference.source} has {counted(len(reference), 'line')}, {hypothesis.source} has "
-            f"{len(hypothesis)}: texts without ids correspond line by line"
+            f"{reference.source} has {counted(len(reference), 'line')}, {hypothesis.source} "
+            f"has {len(hypothesis)}: texts without ids are compared line by line, so both "
+            "files need the same number of lines"
         )
     if any(plain) and not all(plain):
         without, with_ids = (reference, hypothesis) if plain[0] else (hypothesis, reference)

@@ -147,7 +147,7 @@ def unjudged_items(study: Study, ids: str | None) -> Study:
     """A study that may lack its reference, as a whole one: nothing else may be wrong with it."""
     alone = _lacks_reference(study)
     if ids is not None and not alone:
-        raise UsageError("--ids takes the place of --reference: give one of them")
+        raise UsageError("--ids is used instead of --reference: give one of them")
     named = msgspec.structs.replace(study.data, reference=("none",))
     return msgspec.structs.replace(study, data=named) if alone else study
 

@@ -29,7 +29,10 @@ class AnnotateTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
 
     classes: Annotated[
         tuple[str, ...],
-        Option("Classes, comma-separated; without them people write texts.", read=words),
+        Option(
+            "Classes to choose from, comma-separated; without this option people write texts.",
+            read=words,
+        ),
     ] = ()
     id: Annotated[str | None, Option("Column of ids.", default="id")] = None
     folder: Annotated[
@@ -37,7 +40,9 @@ class AnnotateTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
     ] = None
     guess: Annotated[
         str | None,
-        Option("Column with the output of a system, which people see; they correct texts."),
+        Option(
+            "Column with the output of a system: people see it, and correct it if it is a text."
+        ),
     ] = None
     order: Annotated[
         Literal["given", "shuffled"] | None,
@@ -55,7 +60,7 @@ class AnnotateTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
     tls_key: Annotated[str | None, Option("Key of the certificate (PEM).", file=True)] = None
     proxy: Annotated[
         str | None,
-        Option("Address of a proxy with a certificate, https://..., instead of a certificate."),
+        Option("Address (https://...) of a proxy that has a certificate, instead of --tls-cert."),
     ] = None
 
 
@@ -100,7 +105,7 @@ def settled(given: Mapping[str, Any]) -> dict[str, Any]:
     classes = how["classes"]
     people = how["people"] if "people" in given else ("me",)
     if len(classes) == 1 or len({*classes}) < len(classes):
-        raise UsageError(f"--classes {','.join(classes)}: give two different classes or more")
+        raise UsageError(f"--classes {','.join(classes)}: give two or more different classes")
     check_people(people, how["overlap"])
     return how | {"people": people}
 

@@ -36,7 +36,11 @@ class TimingTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
 
     answers: Annotated[
         str | None,
-        _scored("Store of the page.", shown=f"{STORE} of the run that wrote the log", file=True),
+        _scored(
+            "File of the page with its answers and their times.",
+            shown=f"{STORE} of the run that wrote the log",
+            file=True,
+        ),
     ] = None
     idle: Annotated[
         float | None,
@@ -51,11 +55,19 @@ class TimingTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
         ),
     ] = None
     audio: Annotated[
-        Counts | None, _scored("How time counts while a sound plays.", default="active")
+        Counts | None,
+        _scored(
+            "Time while a sound plays: counted as work (active), or as a pause (idle).",
+            default="active",
+        ),
     ] = None
     unfocused: Annotated[
         Counts | None,
-        _scored("How time counts while another window has the focus.", default="idle"),
+        _scored(
+            "Time while another window has the focus: counted as work (active), or as a pause "
+            "(idle).",
+            default="idle",
+        ),
     ] = None
 
 

@@ -40,9 +40,9 @@ def check(path: str, kind: str) -> None:
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from error
     if kind == "image" and not _is_picture(head):
-        raise InputError(f"{path}: is no picture: expected PNG, JPEG, GIF or WebP")
+        raise InputError(f"{path}: is not a picture: expected PNG, JPEG, GIF or WebP")
     if kind == "audio" and not _is_sound(head):
-        raise InputError(f"{path}: is no sound: expected wav, flac, ogg, mp3, m4a or webm")
+        raise InputError(f"{path}: is not a sound file: expected wav, flac, ogg, mp3, m4a or webm")
 
 
 def _is_picture(head: bytes) -> bool:

@@ -244,8 +244,8 @@ def _check_kind(store: Store, kind: str) -> None:
     if noted != kind:
         of = {"live": "a live run", "list": "a list"}
         raise UsageError(
-            f"{store.path}: holds answers about {of[noted]}, and this is {of[kind]}: choose "
-            f"another --output"
+            f"{store.path}: contains answers about {of[noted]}, but this run asks about "
+            f"{of[kind]}: choose another --output"
         )
     store.set_meta(kind=kind)
 
@@ -322,7 +322,7 @@ def _hold(store: Path, held: ExitStack) -> None:
     held.callback(os.close, lock)
     if locked(lock) is False:
         raise UsageError(
-            f"{store}: another server serves this store: answer on its page, or stop it first"
+            f"{store}: another command is serving this folder: answer on its page, or stop it first"
         )
 
 
@@ -342,7 +342,8 @@ def _bound(host: str, port: int, last: int) -> socket.socket:
             time.sleep(0.02)
     where = f"--port {port}" if port else f"--host {host}"
     raise UsageError(
-        f"{where}: cannot be listened on ({fault.strerror}): choose another, or leave it out"
+        f"{where}: the page cannot be opened there ({fault.strerror}): choose another, or "
+        "leave it out"
     ) from fault
 
 

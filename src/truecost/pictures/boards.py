@@ -48,8 +48,8 @@ def gates(verdicts: Sequence[Verdict], *, title: str = "") -> Picture:
     needed(verdicts, "there are no gates")
     if len({(v.measure, is_difference(v)) for v in verdicts}) > 1:
         raise UsageError(
-            "gates on several measures, or on values and on differences, share no axis: draw them "
-            "apart, such as [v for v in verdicts if v.gate.baseline is None]"
+            "gates on several measures, or on values and on differences, cannot be in one "
+            "picture: draw them apart, such as [v for v in verdicts if v.gate.baseline is None]"
         )
     lines, first = Rows(("value", "limit", "state"), what="gate"), verdicts[0]
     for v in verdicts:

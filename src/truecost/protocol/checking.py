@@ -45,8 +45,8 @@ class Joined:
 
     def paths(self, column: str, option: str) -> list[str]:
         """The files that a column, given by an option, names, relative to the table's folder."""
-        table = replace(self.samples.table, mapped_by=option)
-        texts = table.texts(column, "file").to_list()
+        table = replace(self.samples.table, mapped_by="")  # an option of its own names the column
+        texts = table.texts(column, option.removeprefix("--")).to_list()
         ends = [first for first, _ in self.folders[1:]] + [len(texts)]
         found = [
             "" if texts[row] is None else str(folder / texts[row])

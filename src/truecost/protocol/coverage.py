@@ -280,11 +280,11 @@ def deployment(
             raise UsageError(f"--target {target} needs --prior, its prevalence in use")
         return {}
     if prior is not None and priors:
-        raise UsageError("--prior and --priors both say how often classes come: give one of them")
+        raise UsageError("--prior and --priors give the same frequencies: keep one of them")
     if samples.labels is None:
         raise UsageError(
-            f"{samples.table.source}: a prior needs classes, and nothing is mapped to label: use "
-            f"--map label=COLUMN; {samples.table.listed}"
+            f"{samples.table.source}: a prior needs classes, and the column of the classes is "
+            f"not named: use --map label=COLUMN; {samples.table.listed}"
         )
     classes = [str(name) for name in encode(samples.labels)[0]]
     if prior is not None:
@@ -301,7 +301,7 @@ def deployment(
     if lacking := [name for name in classes if name not in priors]:
         raise UsageError(f"--priors lacks {first_five(lacking)}: give the prior of every class")
     if abs(sum(priors.values()) - 1) > 1e-6:
-        raise UsageError(f"--priors sum to {sum(priors.values()):g}: they are to sum to 1")
+        raise UsageError(f"--priors sum to {sum(priors.values()):g}: they must sum to 1")
     return dict(priors)
 
 

@@ -242,8 +242,8 @@ def sets_of(samples: Samples) -> Division:
     table = samples.table
     if samples.sets is None:
         raise UsageError(
-            f"{table.source}: nothing is mapped to set: use --map set=COLUMN, or give a file for "
-            f"each set, NAME=FILE; {table.listed}"
+            f"{table.source}: the column of the sets is not named: use --map set=COLUMN, or "
+            f"give a file for each set, NAME=FILE; {table.listed}"
         )
     found = Division.from_labels(samples.sets)
     if len(found) < 2:

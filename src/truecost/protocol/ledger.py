@@ -196,13 +196,13 @@ def line_of(text: bytes, where: str) -> Line:
         if version > SCHEMA_VERSION:
             raise InputError(
                 f"{where}: layout {version} is newer than {SCHEMA_VERSION}, which this truecost "
-                f"reads: take a newer truecost"
+                "reads: install a newer truecost"
             )
         line = msgspec.json.decode(text, type=Line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(
-            f"{where}: this is no line of a results ledger ({why_undecoded(error)}): name "
-            f"a file that truecost wrote, or a new one"
+            f"{where}: this line is not from a ledger of results ({why_undecoded(error)}): "
+            "name a ledger that truecost wrote (ledger.jsonl), or a new file"
         ) from error
     unknown = sorted({name for found in line.figures for name in found.values} - {*line.hashes})
     if unknown:

@@ -50,8 +50,8 @@ class SpuriousTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
     audio: Annotated[
         str | None,
         Option(
-            "Column with the path of the wav file of each sample, from the folder of the samples; "
-            "its non-speech part is analysed."
+            "Column with the wav file of each sample, relative to the folder of the table; the "
+            "part without speech is analysed."
         ),
     ] = None
     vad: Annotated[
@@ -63,7 +63,7 @@ class SpuriousTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
     model: Annotated[
         Model | None,
         Option(
-            "Kind of predictor; boosting follows interactions, and needs the extra learn.",
+            "Kind of predictor; boosting finds interactions, and needs the extra learn.",
             default="logistic",
         ),
     ] = None
@@ -71,7 +71,8 @@ class SpuriousTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
         int | None,
         replace(
             FOLDS,
-            help="Folds of whole groups for cross-fitted predictions; the seed assigns them too.",
+            help="Number of folds for cross-fitted predictions; all samples of a group are in one "
+            "fold. --seed also decides the folds.",
         ),
     ] = None
     seed: Annotated[int | None, replace(SEED, help="Seed of the folds.")] = None
@@ -155,20 +156,20 @@ class MethodsTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     runs: Annotated[
         tuple[str, ...],
         Option(
-            "Column that distinguishes runs, or two: seed, or seed+training. Name the training "
-            "sets last: seeds are nested in them. Use file if each file is a run. --hold COLUMN "
-            "holds one of them fixed in the mean.",
+            "Column that distinguishes runs (seed), or two, the training sets last "
+            "(seed+training: seeds are nested in training sets); file if each file is a run. A "
+            "column that --hold names is not resampled.",
             read=joined,
         ),
     ] = ()
     column: Annotated[
         str | None,
-        Option("Column that names the method of each row, in place of NAME=.", flag="methods"),
+        Option("Column that names the method of each row, instead of NAME=PATH.", flag="methods"),
     ] = None
     compare: Annotated[bool | None, Option("Compare each method with the first.")] = None
     estimator: Annotated[
         Estimator | None,
-        Option("Compare the means of the methods, or one run of each.", default="mean"),
+        Option("Compare the means of runs (mean), or one run of each (run).", default="mean"),
     ] = None
 
 
@@ -203,7 +204,7 @@ class SplitTable(PartialTable, frozen=True, kw_only=True):
     conditions: Annotated[
         tuple[str, ...],
         conditions_of(
-            "of conditions to spread evenly too, comma-separated; numbers by their quartiles."
+            "of conditions to spread evenly over the sets, comma-separated; numbers by quartile."
         ),
     ] = ()
     shares: Annotated[
@@ -221,15 +222,15 @@ class SplitTable(PartialTable, frozen=True, kw_only=True):
     inner: Annotated[
         int | None,
         Option(
-            "Number of inner folds of the rest of each fold, for choices (nested "
-            "cross-validation).",
+            "Number of inner folds in the training part of each fold, for choices such as "
+            "hyperparameters (nested cross-validation).",
             ge=2,
         ),
     ] = None
     eval: Annotated[
         float | None,
         Option(
-            "Share of an evaluation set that is held out before the rest is divided into folds.",
+            "Share of the samples to hold out as an evaluation set; folds divide the rest.",
             gt=0,
             lt=1,
         ),
@@ -249,7 +250,7 @@ class CheckTable(PartialTable, frozen=True, kw_only=True):
     ] = msgspec.field(default_factory=dict)
     conditions: Annotated[
         tuple[str, ...],
-        conditions_of("of conditions that every set should have, comma-separated."),
+        conditions_of("of conditions, comma-separated; every set should have all of their levels."),
     ] = ()
     nested: Annotated[
         bool | None,
@@ -287,12 +288,13 @@ class CheckTable(PartialTable, frozen=True, kw_only=True):
     shared: Annotated[
         tuple[str, ...],
         Option(
-            "Group column that sets may share, because it is known in use; may be repeated.",
+            "Group column whose groups may be in several sets, because they are known in use; "
+            "may be repeated.",
             split=True,
         ),
     ] = ()
     prior: Annotated[
-        float | None, replace(PRIOR, help="Prior of the target in use.", group="Use")
+        float | None, replace(PRIOR, help="Prior probability of the target in use.", group="Use")
     ] = None
     priors: Annotated[
         dict[str, float] | None,
@@ -391,5 +393,5 @@ def _checked(shares: Mapping[str, float]) -> dict[str, float]:
     total = math.fsum(shares.values())
     if abs(total - 1) > 1e-9:
         right = ",".join(f"{name}={share / total:.6g}" for name, share in shares.items())
-        raise UsageError(f"the shares sum to {total:.6g}, not to 1: {right} would do")
+        raise UsageError(f"the shares sum to {total:.6g}, not to 1: change them, such as {right}")
     return {name: float(share) for name, share in shares.items()}

@@ -171,8 +171,8 @@ def samples_of(
     for key in ("id", *need):
         if key not in found:
             raise UsageError(
-                f"{table.source}: nothing is mapped to {key} ({PROTOCOL_MAP_KEYS[key]}): use --map "
-                f"{key}=COLUMN; {table.listed}"
+                f"{table.source}: the column of the {key} ({PROTOCOL_MAP_KEYS[key]}) is not named: "
+                f"use --map {key}=COLUMN; {table.listed}"
             )
     if not len(table):
         raise InputError(f"{table.source}: there are no samples in it, only a header")

@@ -92,7 +92,7 @@ def bundle(study: Study, wishes: ChallengeTable) -> bytes:
     names |= {key: f"--{key}" for key in wishes.given()}
     wishes = wishes.over(study.challenge)
     if ALL in study.measures:
-        raise UsageError("a challenge names its measures, of which the first ranks: not all")
+        raise UsageError("a challenge ranks by its first measure: name the measures, not all")
     days = _days(wishes, names)
     if study.collections or study.applications:
         raise UsageError("a challenge has one collection and one application: leave out the others")

@@ -191,11 +191,14 @@ def check_names(study: "Study") -> None:
                 f"{_named_else(study, name) if what == 'systems' else ''}"
             )
         if what == "subsets" and name == "all":
-            raise UsageError("a subset cannot be named 'all': this is the name of the whole data")
+            raise UsageError(
+                "a subset cannot be named 'all', which is the name of the whole data: rename it"
+            )
     if not study.systems and not study.source.given() and not study.own:
         behind = " after the reference" if study.data.reference else ""
         raise UsageError(
-            f"no system is named: give at least one file{behind}, or a study with [systems.NAME]"
+            f"no system is named: give at least one file{behind}, or a study file with "
+            "[systems.NAME] (--config)"
         )
     if study.application.given() and study.applications:
         raise UsageError("the study has [application] and [applications.NAME]: keep one of the two")
@@ -344,6 +347,6 @@ def _check_data(table: DataTable, face: Face) -> None:
     wrong = [key for key in table.given() if key in known and key not in face.data]
     if wrong:
         raise UsageError(
-            f"{first_five(wrong)} under [data] does not fit {face.name}: it takes "
+            f"{first_five(wrong)} under [data] is not for {face.name}, which takes "
             f"{', '.join(face.data)}"
         )

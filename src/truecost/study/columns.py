@@ -107,8 +107,9 @@ class Options:
         rule, accept, mapped = self.annotators, self.accept, "annotators" in self.columns
         if mapped and rule is None:
             raise UsageError(
-                "several annotators are mapped: use --annotators any (a label that any of them "
-                "gave is right) or --annotators votes (each label counts with its share of them)"
+                "several annotators are named: use --annotators any (each label that an annotator "
+                "gave is right) or --annotators votes (each label counts with its share of the "
+                "annotators)"
             )
         if rule is not None and not mapped:
             raise UsageError(

@@ -69,7 +69,9 @@ def check_target(directory: str, ours: str = "result.json") -> Path:
             and any(not path.name.startswith(ASIDE) for path in target.iterdir())
         )
     ):
-        raise UsageError(f"{target}: exists and is no result directory; choose another --output")
+        raise UsageError(
+            f"{target}: this exists and is not a result directory: choose another --output"
+        )
     return target
 
 

@@ -15,46 +15,78 @@ if TYPE_CHECKING:
 
 JUDGING = (*names.SCORED, "validate")  # verbs that take them
 HIGHER = Option(
-    "For mean:COLUMN: higher values are better, or --lower ones. Required.",
+    "For mean:COLUMN, which needs one of the two: higher values are better, or lower ones "
+    "(--lower).",
     negative="--lower",
     needs={"measure": ("mean",)},
     verbs=JUDGING,
 )
 DIRECTION = Option(
-    "The same for several columns, COLUMN=higher,COLUMN=lower.",
+    "For several measures mean:COLUMN: better values of each, as COLUMN=higher,COLUMN=lower.",
     read=names.word_or_pairs,
     needs={"measure": ("mean",)},
     verbs=JUDGING,
 )
 ASV = Option(
-    "For t_dcf: column with scores of speaker verification, or a file of its own trials.",
+    "For t_dcf: column with the scores of speaker verification, or a file with its trials and "
+    "scores.",
     file=True,
     needs={"measure": ("t_dcf",)},
     verbs=JUDGING,
 )
 ASV_KEY = Option(
-    "Labels of the trials of --asv, where its file has none: joined by id.",
+    "File with the labels of the trials of --asv, by id, where the file of --asv has none.",
     file=True,
     needs={"asv": ()},
     verbs=JUDGING,
 )
 ASV_THRESHOLD = Option(
-    "Threshold of the speaker verification.",
-    shown="that of its equal error rate",
+    "Threshold on the scores of --asv.",
+    shown="the threshold of their equal error rate",
     needs={"asv": ()},
     verbs=JUDGING,
 )
 MACHINE = Option(
-    "Column with a machine's judgement of every trial; labels, or the column of a mean, may then "
-    "be empty where there is no human judgement.",
+    "Column with a machine's judgement of every trial. The human labels (or the column of a "
+    "mean) may then be empty for some trials.",
     verbs=JUDGING,
 )
 ACCEPT = Option(
-    "Least share of annotators for an accepted label.",
-    shown="any of them",
+    "Smallest share of the annotators that makes a label accepted.",
+    shown="one annotator suffices",
     gt=0,
     le=1,
     needs={"annotators": ("any",)},
+)
+
+METADATA = Option(
+    "File with further columns: FILE has rows by id, COLUMN=FILE by the values of "
+    "COLUMN; COLUMN.NAME=FILE names the single column that it adds.",
+    file=True,
+    sided=True,
+)
+LINES = Option(
+    "COLUMN=FILE: a new column from a file with one value (speaker, document) per "
+    "line, for texts with one sentence per line.",
+    file=True,
+    sided=True,
+)
+INDEXING = Option(
+    "Record of truecost resources for indexing: FILE, or SYSTEM=FILE for one of "
+    "several systems; repeat for each node.",
+    group="Counting",
+    file=True,
+)
+SEARCHING = Option(
+    "Record of truecost resources for searching: FILE, or SYSTEM=FILE for one of several systems.",
+    group="Counting",
+    file=True,
+)
+RESOURCES = Option(
+    "Record of truecost resources, if the log of a run has none: FILE, or SYSTEM=FILE "
+    "for one of several systems; repeat for each run or node.",
+    group="Prices",
+    file=True,
 )
 
 
@@ -89,38 +121,57 @@ class ChallengeTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True
     __group__: ClassVar[str] = "Challenge"
 
     key: Annotated[
-        str | None, Option("Key or reference.", shown="those of the study", file=True)
+        str | None,
+        Option(
+            "File with the key or reference of the scoring program.",
+            shown="the one in the study",
+            file=True,
+        ),
     ] = None
     sample: Annotated[
         str | None,
         Option(
-            "Submission to test the bundle with; it is part of the bundle and names its columns.",
+            "Submission that tests the bundle; it goes into the bundle, and all submissions of "
+            "the challenge must have its columns.",
             shown="the first system of the study",
             file=True,
         ),
     ] = None
-    title: Annotated[str | None, Option("Title of the challenge.", shown="that of the task")] = None
+    title: Annotated[
+        str | None, Option("Title of the challenge.", shown="the name of the task")
+    ] = None
     image: Annotated[
         str | None, Option("Logo: .png, .jpg or .gif.", shown="a drawing", file=True)
     ] = None
     terms: Annotated[
         str | None,
-        Option("Terms that participants agree to: .md or .html.", shown="three lines", file=True),
+        Option(
+            "Terms that participants agree to: .md or .html.", shown="a standard text", file=True
+        ),
     ] = None
     page: Annotated[
         tuple[str, ...],
-        Option("Further page: .md or .html; may be repeated.", shown="rules alone", file=True),
+        Option(
+            "Further page: .md or .html; may be repeated.",
+            shown="only the page of the rules",
+            file=True,
+        ),
     ] = ()
     public: Annotated[
         tuple[str, ...],
         Option("File for participants, such as the trials; may be repeated.", file=True),
     ] = ()
-    start: Annotated[str | None, Option("First day.", default="2020-01-01")] = None
-    end: Annotated[str | None, Option("Last day.", shown="no end")] = None
+    start: Annotated[
+        str | None, Option("First day of the challenge, as 2026-01-31.", default="2020-01-01")
+    ] = None
+    end: Annotated[str | None, Option("Last day of the challenge.", shown="no end")] = None
     per_day: Annotated[
         int | None, Option("Submissions per participant and day.", default=5, ge=1)
     ] = None
     docker_image: Annotated[
         str | None,
-        Option("Image of the scoring program: Python 3.11 or newer.", default="python:3.12"),
+        Option(
+            "Docker image in which the scoring program runs; it needs Python 3.11 or newer.",
+            default="python:3.12",
+        ),
     ] = None

@@ -17,7 +17,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from truecost.errors import InputError, TruecostError, UsageError, counted, first_five
+from truecost.errors import InputError, TruecostError, UsageError, counted, first_five, no_file
 from truecost.names import STANDARD_INPUT, in_store, real
 
 if TYPE_CHECKING:
@@ -105,8 +105,8 @@ def _refuse_alike(named: Sequence[tuple[str, str]]) -> None:
             for name, paths in alike.items()
         )
         raise UsageError(
-            f"{'two' if most == 2 else most} systems are named alike: {said}: leave one out, or "
-            f"name it with NAME=PATH"
+            f"{'two' if most == 2 else most} systems have the same name: {said}: leave one "
+            "out, or give another name with NAME=PATH"
         )
 
 
@@ -120,7 +120,7 @@ def files_of(path: str) -> list[str]:
     """The visible files below a folder, sorted; for a file, the file."""
     folder = Path(path)
     if path not in STANDARD_INPUT and not folder.exists():
-        raise InputError(f"{path}: there is no such file or folder")
+        raise InputError(no_file(path))
     if not folder.is_dir():
         return [path]
     inside = (p.relative_to(folder) for p in folder.rglob("*") if not p.is_dir())
@@ -146,7 +146,7 @@ def matches(path: str) -> list[str]:
     # Path.glob refuses patterns that start at the root.
     found = sorted(glob.glob(path, recursive=True))  # noqa: PTH207
     if not found:
-        raise InputError(f"{path}: no file fits this pattern")
+        raise InputError(f"{path}: no file matches this pattern")
     return found
 
 

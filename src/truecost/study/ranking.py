@@ -16,9 +16,9 @@ from truecost.core.leaderboard import standings
 from truecost.core.results import Comparison, Estimate
 from truecost.core.scoring import Scoring
 from truecost.core.standing import Standing
-from truecost.errors import InputError, TruecostError, UsageError, counted
+from truecost.errors import InputError, TruecostError, UsageError, counted, no_file
 from truecost.formats import Table
-from truecost.names import EVERY_PRIOR
+from truecost.names import EVERY_PRIOR, STANDARD_INPUT, in_store
 from truecost.running import SHARED, pair, work_of
 from truecost.study.config import Study
 from truecost.study.outcome import Outcome, Part, Problem
@@ -175,11 +175,14 @@ def rank(
     """
     if study.collections or study.applications:
         raise UsageError(
-            "a leaderboard has one collection and one application: leave out the others"
+            "a leaderboard has one collection and one application: leave out all others"
         )
     if len(study.systems) < 2:
+        for file in filter(None, (s.file for s in study.systems.values())):
+            if not (in_store(file) or file in STANDARD_INPUT or Path(file).exists()):
+                raise InputError(no_file(file))
         said = "".join(
-            f"; {s.file} is one submission here: give what it holds, {s.file.rstrip('/')}/*"
+            f"; the folder {s.file} counts as one: give its files, {s.file.rstrip('/')}/*"
             for s in study.systems.values()
             if s.file and Path(s.file).is_dir()
         )
@@ -257,8 +260,8 @@ def _check_first(study: Study) -> None:
     first = next(iter(named(study.measures[:1], study.task or DEFAULT)), None)
     if first is not None and first.name in SHARED:
         raise UsageError(
-            f"a leaderboard ranks by the first measure, and {first.name} is the same for all "
-            f"submissions: put another measure first"
+            f"a leaderboard ranks by the first measure, but {first.name} is equal for all "
+            "submissions by definition: put another measure first"
         )
 
 

@@ -23,7 +23,7 @@ _of_models = partial(Option, group="Deployment")
 _of_traffic = partial(_of_models, verbs=OF_TRAFFIC)
 _of_threshold = partial(_of_models, shown="the least score that it collected")
 _of_reference = partial(Option, group="Reference", file=True)
-_of_format = partial(Option, shown="recognised")
+_of_format = partial(Option, shown="recognised by ending and content")
 CLASSES = (*names.POSTERIORS, "decision")  # types that tell several classes apart
 
 
@@ -34,7 +34,9 @@ class DataTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
 
     type: Annotated[
         names.ScoreType | None,
-        Option("Type of the scores; required if the format does not store it."),
+        Option(
+            "Type of the scores (truecost list types); required if the format does not store it."
+        ),
     ] = None
     map: Annotated[
         dict[str, str],
@@ -58,27 +60,12 @@ class DataTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     reference: Annotated[
         tuple[str, ...], Option("File with the reference; may be repeated.", file=True)
     ] = ()
-    metadata: Annotated[
-        tuple[str, ...],
-        Option(
-            "FILE with further columns, joined by id, or COLUMN=FILE, joined by that column; "
-            "COLUMN.NAME=FILE names the new one.",
-            file=True,
-            sided=True,
-        ),
-    ] = ()
-    lines: Annotated[
-        tuple[str, ...],
-        Option(
-            "COLUMN=FILE: one value (speaker, document) a line, for texts that have one a line.",
-            file=True,
-            sided=True,
-        ),
-    ] = ()
+    metadata: Annotated[tuple[str, ...], options.METADATA] = ()
+    lines: Annotated[tuple[str, ...], options.LINES] = ()
     target: Annotated[
         str | None,
         Option(
-            "Label of the class to detect.",
+            "Label of the class to detect; all other labels are nontargets.",
             needs={"type": (*CLASSES, "llr", "score"), "truth": ("labels of classes",)},
         ),
     ] = None
@@ -93,15 +80,15 @@ class DataTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     annotators: Annotated[
         names.Annotators | None,
         Option(
-            "Use of several labels of a trial: votes (soft labels), or any (any accepted label is "
-            "right)."
+            "How several labels of a trial count: as votes (soft labels), or any accepted "
+            "label is right (any)."
         ),
     ] = None
     accept: Annotated[float | None, options.ACCEPT] = None
     missing: Annotated[
         names.Missing | None,
         Option(
-            "Handling of missing scores or outputs: refuse, drop, or count as the worst.",
+            "Missing scores or outputs: stop with an error, drop them, or count them as the worst.",
             default="error",
         ),
     ] = None
@@ -117,7 +104,8 @@ class DataTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     training_prior: Annotated[
         float | tuple[float, ...] | None,
         Option(
-            "Prior of the target, or of each class, that the posteriors contain.",
+            "Prior that the posteriors already contain: of the target, or of each class, "
+            "comma-separated.",
             shown="the shares in the data",
             read=names.number_or_numbers,
             ge=0,
@@ -128,7 +116,8 @@ class DataTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     threshold: Annotated[
         float | Literal["bayes"] | None,
         Option(
-            "Deployed threshold on the score; bayes for the threshold of least expected cost.",
+            "Deployed threshold on the score: a number, or bayes, the threshold of least "
+            "expected cost.",
             shown="the Bayes threshold",
             read=names.number_or_bayes,
             needs=DETECTION,
@@ -138,7 +127,8 @@ class DataTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     threshold_by: Annotated[
         names.ThresholdBy | None,
         Option(
-            "Data that a threshold is chosen on, for subsets: the whole data, or the subset.",
+            "Data on which the best threshold of a subset is chosen: the whole data, or the "
+            "subset.",
             default="whole",
             needs=DETECTION,
             verbs=names.SCORED,
@@ -156,7 +146,8 @@ class DataTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     background: Annotated[
         str | None,
         Option(
-            "List of recordings (column duration, seconds); detections there are nontargets.",
+            "List of recordings without targets (column duration, in seconds): every detection "
+            "in them is a nontarget.",
             file=True,
             needs=_OF_DETECTION,
             verbs=names.COUNTED,
@@ -165,14 +156,15 @@ class DataTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     clip: Annotated[
         float | None,
         Option(
-            "Least probability of a class; part of the signature.",
+            "Smallest probability of a class: smaller ones are raised to it.",
             gt=0,
             lt=0.5,
             needs={"type": names.POSTERIORS},
         ),
     ] = None
     allow_reversed: Annotated[
-        bool | None, Option("Accept scores that rank nontargets above targets.", needs=DETECTION)
+        bool | None,
+        Option("Do not stop when the scores rank nontargets above targets.", needs=DETECTION),
     ] = None
     higher: Annotated[bool | None, options.HIGHER] = None
     direction: Annotated[str | dict[str, str] | None, options.DIRECTION] = None
@@ -181,12 +173,12 @@ class DataTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     asv_threshold: Annotated[float | None, options.ASV_THRESHOLD] = None
     machine: Annotated[str | None, options.MACHINE] = None
     input_format: Annotated[
-        str | None, _of_format("Format of the files: truecost list formats.")
+        str | None, _of_format("Format of the files (truecost list formats).")
     ] = None
     filter: Annotated[
         str | None,
         Option(
-            "Filter of a log of lm-eval, if it has several.",
+            "Filter to score, if a log of lm-eval has several.",
             needs={"log": ("a log of lm-eval",)},
         ),
     ] = None
@@ -203,11 +195,13 @@ class DataTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     exposure_a: Annotated[
         float | None,
         _of_traffic(
-            "Amount of traffic of A: streams, hours or devices; the A/B estimator needs both.", gt=0
+            "Amount of traffic of A, in streams, hours or devices; the estimator ab needs "
+            "--exposure-a and --exposure-b.",
+            gt=0,
         ),
     ] = None
     exposure_b: Annotated[
-        float | None, _of_traffic("Amount of traffic of B in the same unit.", gt=0)
+        float | None, _of_traffic("Amount of traffic of B, in the unit of --exposure-a.", gt=0)
     ] = None
     units_a: Annotated[
         int | None,
@@ -220,7 +214,7 @@ class DataTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     split: Annotated[
         float | None,
         _of_traffic(
-            "Planned share of users of A; checked against the data.",
+            "Planned share of the users in arm A; a warning appears if the data differ.",
             needs=ALL_USERS,
             gt=0,
             lt=1,
@@ -239,7 +233,8 @@ class DataTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     ecf: Annotated[
         str | None,
         _of_reference(
-            "ECF with the audio that is scored, or a table: document, duration (seconds)."
+            "ECF with the audio that is scored, or a table with the columns document and "
+            "duration (seconds)."
         ),
     ] = None
     rttm: Annotated[
@@ -248,9 +243,14 @@ class DataTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     ] = None
     occurrences: Annotated[
         str | None,
-        _of_reference("Table of the occurrences, instead of an RTTM: document, query, start, end."),
+        _of_reference(
+            "Table of the occurrences, instead of --rttm, with the columns document, query, "
+            "start, end."
+        ),
     ] = None
-    kwlist: Annotated[str | None, _of_reference("List of the queries (kwlist or tlist).")] = None
+    kwlist: Annotated[
+        str | None, _of_reference("List of the queries (kwlist, termlist or tlist).")
+    ] = None
 
 
 class SystemTable(DataTable, frozen=True, kw_only=True, omit_defaults=True):
@@ -260,34 +260,14 @@ class SystemTable(DataTable, frozen=True, kw_only=True, omit_defaults=True):
 
     file: Annotated[str | None, Option("File or folder of scores.", file=True)] = None
     files: Annotated[
-        dict[str, str], Option("The same for each collection by name, instead of file.", file=True)
+        dict[str, str],
+        Option(
+            "File or folder of scores of each collection, by its name, instead of file.", file=True
+        ),
     ] = msgspec.field(default_factory=dict)
-    indexing: Annotated[
-        tuple[str, ...],
-        Option(
-            "FILE, or SYSTEM=FILE for several systems: record of truecost resources for indexing; "
-            "repeat for each node.",
-            group="Counting",
-            file=True,
-        ),
-    ] = ()
-    searching: Annotated[
-        tuple[str, ...],
-        Option(
-            "FILE, or SYSTEM=FILE for several systems: record of truecost resources for searching.",
-            group="Counting",
-            file=True,
-        ),
-    ] = ()
-    resources: Annotated[
-        tuple[str, ...],
-        Option(
-            "Records of truecost resources for runs whose logs have none; FILE, or SYSTEM=FILE for "
-            "several systems; one for each run or node.",
-            group="Prices",
-            file=True,
-        ),
-    ] = ()
+    indexing: Annotated[tuple[str, ...], options.INDEXING] = ()
+    searching: Annotated[tuple[str, ...], options.SEARCHING] = ()
+    resources: Annotated[tuple[str, ...], options.RESOURCES] = ()
     runs: Annotated[
         tuple[str, ...],
         Option("Logs of a folder to read: seed-0 for seed-0.jsonl.", shown="all of them"),
@@ -307,26 +287,33 @@ class ApplicationTable(PartialTable, frozen=True, kw_only=True, omit_defaults=Tr
 
     __table__: ClassVar[str] = "application"
 
-    preset: Annotated[str | None, Option("Named application: truecost list presets.")] = None
+    preset: Annotated[
+        str | None, Option("Name of an application: its costs and prior (truecost list presets).")
+    ] = None
     cost_miss: Annotated[float | None, Option("Cost of a miss.", default=1, gt=0)] = None
     cost_fa: Annotated[float | None, Option("Cost of a false alarm.", default=1, gt=0)] = None
     prior: Annotated[
         float | tuple[float, ...] | None,
         replace(
             PRIOR,
-            help="Prior of a target; several, comma-separated, are several applications.",
-            shown="its share in the data",
+            help="Prior probability of a target. Several, comma-separated, are several "
+            "applications.",
+            shown="the share of targets in the data",
             read=names.number_or_numbers,
         ),
     ] = None
     priors: Annotated[
-        tuple[float, ...], Option("Prior of each class, comma-separated.", read=names.numbers)
+        tuple[float, ...],
+        Option(
+            "Prior probability of each class, comma-separated, in the order of the classes.",
+            read=names.numbers,
+        ),
     ] = ()
     cost_matrix: Annotated[
         tuple[tuple[float, ...], ...],
         Option(
-            "Cost matrix: rows are true classes, columns decisions (one more to abstain); "
-            '"0 1; 10 0" or a file.',
+            'Cost matrix, "0 1; 10 0" or a file: a row for each true class, a column for each '
+            "decision (one more column to abstain).",
             read=names.matrix,
         ),
     ] = ()
@@ -347,15 +334,15 @@ class IntervalTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
     method: Annotated[
         names.Method | None,
         Option(
-            "Method of the intervals; auto chooses by the kind of measure, the others use the "
-            "replicates.",
+            "Method of the intervals: percentile and bca use the replicates, auto chooses by "
+            "the kind of measure.",
             default="auto",
         ),
     ] = None
     icc: Annotated[
         float | None,
         Option(
-            "Correlation within units assumed by auto if the data do not show it.",
+            "Correlation within units that --method auto assumes if the data do not show it.",
             default=names.ICC,
             ge=0,
             le=1,
@@ -385,7 +372,7 @@ class EngineTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     engine: Annotated[
         Literal["serial", "processes", "ray"] | None,
         Option(
-            "Where files are counted: in this process (serial), in --jobs processes, or on Ray.",
+            "Place where the trials are counted: this process (serial), --jobs processes, or Ray.",
             default="serial",
             verbs=names.SCORED,
         ),
@@ -393,7 +380,7 @@ class EngineTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     cache: Annotated[
         str | None,
         Option(
-            "Folder to keep sorted data for the next command.",
+            "Folder where sorted data are kept for the next command.",
             shown="nothing is kept",
             verbs=names.SCORED,
         ),

@@ -192,16 +192,19 @@ def find(text: str, task: str = "") -> Measure:
     found = look_up(name, task)
     if name.lower() in REPLACED and (found is None or not found.task):
         rule, why = REPLACED[name.lower()]
-        raise UsageError(f"{name} is no measure of truecost: {why} (truecost list advice: {rule})")
+        raise UsageError(
+            f"{name} is not a measure of truecost: {why} (truecost list advice: {rule})"
+        )
     if found is None:
         own = [m.name for m in registry(task or None).values()]
         others = [m.name if m.task in ("", task) else m.key for m in registry().values()]
         searched = (others, own) if name.lower() in others else (own, others)
         known = ELSEWHERE.get(name.lower().replace("-", "_"), "")
         hint = f" (did you mean {known!r}?)" if known in own else ""
-        hint = hint or near(name, searched[0]) or near(name, searched[1])
+        hint = hint or near(name, searched[0]) or ("" if task else near(name, searched[1]))
         raise UsageError(
-            f"measure {name!r} is not known{hint}: `truecost list measures` shows them all"
+            f"measure {name!r} is not known{hint}: truecost list measures{f' {task}' * bool(task)} "
+            f"shows them all"
         )
     return found.at(parameter) if parameter else found
 

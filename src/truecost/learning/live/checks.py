@@ -159,7 +159,7 @@ def _check_objective(study: "Study") -> None:
     if objective in MONEY and study.prices.person is None:
         raise UsageError(
             f"objective {objective!r} needs the price of the person's hour: give person under "
-            f"[prices], or take imlm"
+            "[prices], or use imlm"
         )
     scored = study.measures or (
         "imlm",
@@ -169,8 +169,8 @@ def _check_objective(study: "Study") -> None:
     )
     if objective not in scored:
         raise UsageError(
-            f"objective {objective!r} is none of the measures scored ({', '.join(scored)}): add it "
-            f"to measures in the study, or take one of them"
+            f"objective {objective!r} is not one of the scored measures ({', '.join(scored)}): "
+            "add it to measures in the study, or take one of them"
         )
 
 

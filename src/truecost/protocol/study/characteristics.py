@@ -80,8 +80,8 @@ def characteristics(
     """
     if not samples.conditions and table.audio is None:
         raise UsageError(
-            "name what should not predict the class: --conditions COLUMN,... or --audio COLUMN "
-            "(conditions or audio under [spurious])"
+            "name the characteristics that should not predict the class: --conditions "
+            "COLUMN,... or --audio COLUMN (conditions or audio under [spurious])"
         )
     columns = tuple(column_of(name, texts) for name, texts in samples.conditions.items())
     sounds: Numbers | None = None

@@ -223,7 +223,8 @@ def run_methods(study: Study, progress: Progress | None = None) -> Outcome:
         )
     if not asked.runs:
         raise UsageError(
-            "name the columns that distinguish runs: --runs COLUMN, or runs under [methods]"
+            "name the column that distinguishes runs: --runs COLUMN (--runs file, if each file "
+            "is a run), or runs under [methods]"
         )
     study.check()
     _columns(study)  # refused before files are read

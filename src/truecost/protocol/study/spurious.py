@@ -299,5 +299,5 @@ def _comparison_words(comparison: Comparison, what: str) -> str:
 
 def _own_option(problem: Problem) -> Problem:
     """Advice that names the option of this command."""
-    message = problem.message.replace("--map unit=COLUMN", "--map group=COLUMN")
+    message = problem.message.replace("--unit COLUMN", "--map group=COLUMN")
     return structs.replace(problem, message=message)

@@ -27,8 +27,8 @@ MAP_KEYS: dict[str, str] = {
     "collected_by": "model that collected the item: A (deployed) or B (candidate)",
     "score_a": "score of model A, online or offline",
     "score_b": "score of model B, online or offline",
-    "accept_a": "whether A accepts the item (1 or 0), instead of its score",
-    "accept_b": "whether B accepts the item (1 or 0), instead of its score",
+    "accept_a": "1 if A accepts the item, 0 if not; instead of its score",
+    "accept_b": "1 if B accepts the item, 0 if not; instead of its score",
     "label": "1 for a true accept, 0 for a false one, empty for unlabelled items",
     "machine": "probability of label 1 by a machine",
     "inclusion": "probability with which the item was chosen for a label",
@@ -37,7 +37,7 @@ MAP_KEYS: dict[str, str] = {
     "unit": "unit (user, device): its items are resampled together",
 }
 
-_MAPPED = "log.csv --map id=utt,collected_by=arm,score_a=sa,score_b=sb,label=y"
+_LOG = "log.csv --unit speaker --threshold-a 2.9444 --threshold-b 2.9444"
 FACE = Face(
     name="abba",
     title="AB/BA",
@@ -74,12 +74,13 @@ FACE = Face(
         "deployed model A.",
         "threshold": "Choose a threshold of B at or above the deployed one.",
         "validate": "Check logs, and list every fault.",
-        "files": "Logs with a row for each collected item; several logs are several deployments",
+        "files": "Logs with a row for each collected item, one log for each deployment",
     },
     examples={
-        **dict.fromkeys(("score", "plan", "validate"), _MAPPED),
-        "threshold": "log.csv --max-rfpr 1.0",
+        **dict.fromkeys(("score", "plan", "validate"), _LOG),
+        "threshold": f"{_LOG} --max-rfpr 1.0",
     },
+    shipped=True,
 )
 
 if TYPE_CHECKING:

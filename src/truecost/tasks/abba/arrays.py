@@ -51,7 +51,7 @@ class Words:
         """
         given = data.a, data.b
         if (data.a is None) != (data.b is None):
-            raise UsageError("the name of one model is given: --a and --b go together")
+            raise UsageError("the name of one model is given: give both --a and --b")
         if data.a is not None and data.a == data.b:
             raise UsageError(f"--a and --b are both {data.a!r}: name two models")
         return Words(None if None in given else given, data.target)  # type: ignore[arg-type]

@@ -14,7 +14,16 @@ import numpy as np
 from truecost.core.digits import figure, figures, percent, uncertain
 from truecost.core.results import Estimate
 from truecost.errors import InputError, UsageError, counted, first_five
-from truecost.tasks.abba.records import CELLS, FEW, Array, Deployment, Floats, Ints, Traffic
+from truecost.tasks.abba.records import (
+    CELL_WORDS,
+    CELLS,
+    FEW,
+    Array,
+    Deployment,
+    Floats,
+    Ints,
+    Traffic,
+)
 
 JOINT = 0.05  # chance of a false alarm over the four cells together
 GAP = 0.02  # a smaller difference matters to no ratio
@@ -241,7 +250,7 @@ def labels_found(deployment: Deployment) -> list[CheckFinding]:
         text = f"{ones} of label 1 and {zeros} of label 0: intervals are rough"
         if not ones + zeros:
             text = "none of which has a human label: human labels alone give no ratio"
-        text = f"{cell} has {counted(len(labels), 'item')}, {text}"
+        text = f"{cell} ({CELL_WORDS[cell]}) has {counted(len(labels), 'item')}, {text}"
         found.append(CheckFinding(name=f"labels {cell}", state="warning", text=text))
     return found
 
@@ -263,7 +272,7 @@ def intervals_found(rows: Sequence[Estimate]) -> list[CheckFinding]:
             text = (
                 f"{row.measure} ({row.dims['estimator']}): the bootstrap gives "
                 f"{figures(row)[1]}, the delta method {uncertain(row.value, *ends)[1]}: few units, "
-                f"or one with most of the data; trust neither end"
+                f"or one with most of the data; trust neither interval"
             )
             apart.append(CheckFinding(name="intervals", state="warning", text=text))
     text = "bootstrap and delta method agree"

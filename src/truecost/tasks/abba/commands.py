@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from truecost.cli.options import Given, Hidden, Names, Output, Switch, Target, keys_of, parsed
+from truecost.cli.options import (
+    Given,
+    Hidden,
+    Names,
+    Output,
+    Switch,
+    Target,
+    keys_of,
+    panel,
+    parsed,
+)
 from truecost.cli.tables import Columns, Layout, dim_cells, dims_shown, marks_of, values
 from truecost.cli.writing import ToFile, aside, check_file, to_standard_output, write_table
 from truecost.core.digits import between, figure, figures, items_of, uncertain
@@ -50,7 +60,7 @@ def simulate(
     json: Annotated[bool, Parameter(negative=())] = False,
     quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative=())] = False,
 ) -> None:
-    """Run a simulation of Petegrosso et al. 2022; all of its data sets take minutes.
+    """Run a simulation of Petegrosso et al. 2022; the default number of data sets takes minutes.
 
     Example: truecost abba simulate table1 --datasets 200 --seed 1
 
@@ -134,7 +144,7 @@ class ItemFile(ToFile):
     cite: Hidden = False
 
 
-@Parameter(name="*", group="Output")
+@Parameter(name="*", group=panel("Output"))
 @dataclass(frozen=True, kw_only=True)
 class ChosenFile(ItemFile):
     """Options of the file of chosen items."""
@@ -142,12 +152,12 @@ class ChosenFile(ItemFile):
     output: Target = None
     """File for the items to label, with an empty column label; - for standard output."""
     every: Switch = False
-    """Write all items, with their state and inclusion probability."""
+    """Write all items, not only the chosen ones, with their state and probability."""
     keep: Names = ()
     """Further column of the log to write, such as the path of the sound; may be repeated."""
 
 
-@Parameter(name="*", group="Output")
+@Parameter(name="*", group=panel("Output"))
 @dataclass(frozen=True, kw_only=True)
 class CalibratedFile(ItemFile):
     """Options of the file of probabilities."""
@@ -173,10 +183,10 @@ def select(
     given: Given,
     output: ChosenFile = CHOSEN,
 ) -> int:
-    """Choose items to label so that the result is most precise, each with its inclusion
-    probability.
+    """Choose items to label so that the result is most precise, and write the probability with
+    which each was chosen.
 
-    Fill in the column label of the file that is written, and score with it: --labels to_label.csv.
+    Fill in the column label of the written file, then score with it: --labels to_label.csv.
 
     Example: truecost abba select log.csv --budget 400 --target rfpr -o to_label.csv
 
@@ -192,7 +202,7 @@ def select(
 
     how = keys_of(given, SelectionTable)
     if "budget" not in how:
-        raise UsageError("give the number of new labels: --budget 400")
+        raise UsageError("the number of new labels is not given: use --budget 400")
     study = _study(log, given, output)
     kind = check_file(output, study)
     file = log_of(study, unlabelled=True, raw_machine=True)
@@ -213,8 +223,8 @@ def calibrate(
     given: Given,
     output: CalibratedFile = CALIBRATED,
 ) -> int:
-    """Turn machine scores into probabilities of a true accept, and compare them with labels in each
-    cell.
+    """Turn machine scores into probabilities of a true accept, and compare them with the labels.
+    The table has a row for each cell, such as 10A: collected by A, A accepts, B rejects.
 
     Example: truecost abba calibrate log.csv --map label=y,machine=m -o calibrated.csv
 

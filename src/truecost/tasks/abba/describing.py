@@ -35,10 +35,10 @@ class Rule:
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.limit) and self.limit > 0):
-            raise UsageError(f"--{self.name} is {self.limit:g}: a ratio above 0 is needed")
+            raise UsageError(f"--{self.name} is {self.limit:g}: give a ratio above 0, such as 1")
         if self.limit > MOST:
             raise UsageError(
-                f"--{self.name} is {self.limit:g}: ratios of the two models lie around 1 (did you "
+                f"--{self.name} is {self.limit:g}: ratios of the two models are around 1 (did you "
                 f"mean {self.limit / 100:g}?)"
             )
 

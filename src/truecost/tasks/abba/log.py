@@ -194,7 +194,8 @@ class Log:
         """The number of items of an arm, and their share."""
         own = int((self.arm == k).sum())
         many, share = int(bad.sum()), figure(bad.sum() / own, "%")
-        return f"{many} of {counted(own, 'item')} collected by {ARMS[k]} ({share})"
+        are = "is" if many == 1 else "are"
+        return f"{many} of {counted(own, 'item')} collected by {ARMS[k]} ({share}) {are}"
 
     @cached_property
     def label(self) -> Floats:
@@ -301,7 +302,8 @@ class Log:
                 raise UsageError(
                     f"--units-{model.lower()} is {int(number)}, but the log has "
                     f"{counted(int(found), noun)} in arm {model}: count every unit of the arm, "
-                    f"those of which nothing was accepted included"
+                    f"also "
+                    "units without accepted items"
                 )
         return Traffic(given.exposure, (int(units[0]), int(units[1])), given.split, users)
 
@@ -327,8 +329,8 @@ class Log:
             shown = first_five(f"{unit} ({ARMS[arm]})" for unit, arm in absent.iter_rows())
             raise InputError(
                 f"{self.users.source}: {counted(absent.height, 'unit')} of {self.table.source} not "
-                f"listed in the arm that collected: {shown}; list every unit of each arm, those of "
-                f"which nothing was accepted included"
+                f"listed in the arm that collected: {shown}; list every unit of each arm, also "
+                "units without accepted items"
             )
         return users
 
@@ -358,9 +360,9 @@ class Log:
         for k, model in enumerate((self.a, self.b)):
             if model.threshold is not None and self.options.thresholds[k] is None:
                 yield (
-                    f"the deployed threshold of {ARMS[k]} was not given: taken as the least score "
-                    f"that it collected, {model.threshold:.10g}, so it cannot be checked that "
-                    f"{ARMS[k]} accepts offline what it collected; use "
+                    f"the deployed threshold of {ARMS[k]} was not given. The lowest score that "
+                    f"{ARMS[k]} collected is used, {model.threshold:.10g}, so it cannot be checked "
+                    f"that {ARMS[k]} accepts offline what it collected; use "
                     f"--threshold-{ARMS[k].lower()}"
                 )
         for k, bad in enumerate((self.rejected_a, self.rejected_b)):

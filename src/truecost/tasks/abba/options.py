@@ -41,7 +41,7 @@ class AbbaTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     mismatch: Annotated[
         Mismatch | None,
         Option(
-            "Handling of items that are rejected offline by the model that collected them.",
+            "Items that the collecting model rejects offline: stop with an error, or drop them.",
             default="error",
             group="Deployment",
         ),
@@ -56,14 +56,16 @@ class AbbaTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     max_rfpr: Annotated[
         float | None,
         of_thresholds(
-            help="Rule: the highest relative recall with rFPR at most this.",
+            help="Rule: the highest relative recall whose relative false-positive rate is at most "
+            "this.",
             shown="1 without another limit",
         ),
     ] = None
     min_rrecall: Annotated[
         float | None,
         of_thresholds(
-            help="Rule: the lowest relative false-positive rate with rRecall at least this."
+            help="Rule: the lowest relative false-positive rate whose relative recall is at least "
+            "this."
         ),
     ] = None
     by: Annotated[
@@ -100,12 +102,13 @@ class SelectionTable(PartialTable, frozen=True, kw_only=True):
     target: Annotated[
         LabelTarget | None,
         Option(
-            "Result to estimate most precisely; fpr is the share of false accepts among all items.",
+            "Result that the labels estimate most precisely; fpr is the share of false accepts "
+            "among all items.",
             default="rfpr",
         ),
     ] = None
     floor: Annotated[
-        int | None, Option("Least number of labels in each stratum.", default=10, ge=0)
+        int | None, Option("Smallest number of labels in each stratum.", default=10, ge=0)
     ] = None
     rates: Annotated[
         dict[str, float] | None,
@@ -129,7 +132,7 @@ class MachineTable(PartialTable, frozen=True, kw_only=True):
     train: Annotated[
         str | None,
         Option(
-            "File with labels and scores of the same machine, to fit on.",
+            "Log to fit on, with labels and with scores of the machine.",
             shown="LOG is cross-fitted",
             file=True,
         ),
@@ -142,7 +145,12 @@ class MachineTable(PartialTable, frozen=True, kw_only=True):
         ),
     ] = None
     folds: Annotated[
-        int | None, replace(FOLDS, help="Folds of whole users for cross-fitting.", needs=DEALT)
+        int | None,
+        replace(
+            FOLDS,
+            help="Number of folds for cross-fitting; all items of a user are in one fold.",
+            needs=DEALT,
+        ),
     ] = None
     seed: Annotated[int | None, replace(SEED, help="Seed of the folds.", needs=DEALT)] = None
 

@@ -173,7 +173,7 @@ def log_of(study: "Study", **accepted: bool) -> LogFile:
     """The one log of a study, of commands that score nothing; see `LogFile.read`."""
     check_study(study)
     if len(study.systems) > 1 or study.collections:
-        raise UsageError("give one log: items are chosen and calibrated for one deployment")
+        raise UsageError("give one log only: items are chosen and calibrated for one deployment")
     [source] = sources_of(study)
     return LogFile.read(source, Reader("abba"), study, **accepted)
 

@@ -46,12 +46,13 @@ FACE = item_face(
         "files": "RTTM files of the systems",
     },
     examples={
-        "score": "ref.rttm hyp.rttm --collar 0.25",
-        "compare": "ref.rttm a.rttm b.rttm",
-        "plan": "ref.rttm hyp.rttm --collar 0.25",
-        "validate": "b.rttm --reference ref.rttm",
-        "leaderboard": "ref.rttm a.rttm b.rttm",
+        "score": "ref.rttm new.rttm --collar 0.25 --metadata rooms.csv --unit series",
+        "compare": "ref.rttm old.rttm new.rttm --collar 0.25 --metadata rooms.csv --unit series",
+        "plan": "ref.rttm new.rttm --collar 0.25 --metadata rooms.csv --unit series",
+        "validate": "new.rttm --reference ref.rttm",
+        "leaderboard": "ref.rttm old.rttm new.rttm --metadata rooms.csv --unit series -o board",
     },
+    shipped=True,
 )
 
 if TYPE_CHECKING:

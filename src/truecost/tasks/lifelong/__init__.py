@@ -23,16 +23,16 @@ from truecost.lazy import attach
 
 MAP_KEYS: dict[str, str] = {
     "id": "id of the item",
-    "label": "its reference output",
+    "label": "reference output of the item",
     "version": "version of the model, in order of creation",
-    "learnt": "when the version was made",
-    "time": "when the test set was collected",
+    "learnt": "time at which the version was made",
+    "time": "time at which the test set was collected",
     "score": "score of the version at the time, or of the item",
     "base": "score before the help of a person",
-    "adapted": "score after adapting to the help",
-    "impaired": "score without the parts that were corrected",
-    "corrected": "score with the corrections applied",
-    "seed": "run, where there are several",
+    "adapted": "score after the system has learnt from the help",
+    "impaired": "score before the help, with the corrected parts made wrong",
+    "corrected": "score before the help, with the corrected parts put right",
+    "seed": "run, if there are several",
     "unit": "unit (speaker, document): its items are resampled together",
     "weight": "weight of the item (inverse inclusion probability)",
 }
@@ -86,27 +86,30 @@ FACE = Face(
     about={
         "": "Lifelong learning: versions of a system across time.",
         "score": "Score versions across time: value to users, forgetting, cost of help.",
-        "compare": "Compare systems across time with the first: intervals of the paired difference "
-        "and ratio.",
-        "plan": "Estimate how many more test items, or runs, narrow the interval.",
-        "leaderboard": "Rank systems by the last version under a policy; a rank is shared where "
-        "the difference is inconclusive.",
-        "validate": "Check tables of scores and event logs, and list faults and oddities.",
+        "compare": "Compare each further system across time with the first: paired difference and "
+        "ratio, with intervals.",
+        "plan": "Estimate how many more test items or runs would narrow the interval.",
+        "leaderboard": "Rank systems by the last version under a policy; two whose difference is "
+        "inconclusive share a rank.",
+        "validate": "Check tables of scores and event logs, and list every fault and warning.",
         "files": "Tables of scores (version, time, score; or version and a column for each time), "
-        "learning curves, event logs; a folder or a quoted pattern is one system, each file a run",
-        "measure": "NAME, or NAME:SCORE for another score; repeat or separate by commas. See: "
-        "truecost list measures",
+        "learning curves or event logs, a file for each system; a folder or a quoted "
+        "pattern with a file for each run",
+        "measure": "Measure as NAME, or NAME:SCORE for another score; repeat or separate by "
+        "commas. "
+        "See: truecost list measures",
         "subset": "Column of the items (each level is a subset), or condition on columns; may be "
         "repeated.",
     },
     examples={
-        "score": "matrix.csv --lower --policy recent --half-life 3",
-        "compare": "old=old.csv new=new.csv --higher --policy recent:3",
-        "plan": "matrix.csv --lower",
-        "validate": "matrix.csv --higher",
-        "leaderboard": "old.csv new.csv --higher --policy recent:3 -o board",
+        "score": "rehearsing.csv --lower --policy recent:1",
+        "compare": "plastic.csv rehearsing.csv --lower --policy recent:1",
+        "plan": "rehearsing.csv --lower",
+        "validate": "rehearsing.csv --lower",
+        "leaderboard": "plastic.csv rehearsing.csv --lower --policy recent:1 -o board",
         "curve": "curve.csv --lower --max-cost 100",
     },
+    shipped=True,
 )
 
 if TYPE_CHECKING:

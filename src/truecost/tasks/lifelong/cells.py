@@ -195,8 +195,8 @@ def versions_of(
     }
     if not placed:
         raise InputError(
-            f"{source}: only the initial version is there ({first_five(initial)}): scores of the "
-            f"versions that learnt are needed"
+            f"{source}: there is only the initial version ({first_five(initial)}): add the "
+            "scores of the versions that learnt"
         )
     begun = _in_order(placed, names, source, "versions")
     if begun.way != times.way:
@@ -258,8 +258,8 @@ def _in_order(
     for one, other in pairwise(ordered):
         if placed[one] == placed[other]:
             raise InputError(
-                f"{source}: {what} {one} ({names[one]}) and {other} ({names[other]}) are of one "
-                f"time: write it in one way, or give each its own"
+                f"{source}: {what} {one} ({names[one]}) and {other} ({names[other]}) are at one "
+                "time: write them in one way, or give each its own time"
             )
     return Axis(tuple(ordered), np.array([placed[name][1] for name in ordered]), next(iter(by_way)))
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from truecost.cli import verbs
-from truecost.cli.options import Flag, Given, Names, Output, parsed
+from truecost.cli.options import Flag, Given, Names, Output, panel, parsed
 from truecost.cli.tables import Columns, Layout, values
 from truecost.core.results import Row
 from truecost.errors import UsageError
@@ -36,7 +36,7 @@ def __getattr__(name: str) -> Callable[..., Any]:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     face = find("lifelong")
     others = verbs.others_of(face, "score")
-    shown = Parameter(negative=(), help=f"NAME or NAME:SCORE. Default: {AREA}.")
+    shown = Parameter(negative=(), help=f"Measure as NAME or NAME:SCORE. Default: {AREA}.")
     others["measure"] = (Annotated[tuple[str, ...], shown], (AREA,))
     return verbs.command(face, "curve", options_of(face), others, verbs.run_command, ABOUT)
 
@@ -65,7 +65,7 @@ _DRAWN = ("unit", "level", "replicates", "seed", "method", "icc", "jobs")
 OF_INTERVAL = changed((LIFELONG[key] for key in _DRAWN), group="Interval")
 
 
-@Parameter(name="*", group="Data")
+@Parameter(name="*", group=panel("Data"))
 @dataclass(frozen=True, kw_only=True)
 class Corrected:
     """The options of corrections and outputs."""
@@ -79,13 +79,13 @@ class Corrected:
     """File with the output after the help; NAME=PATH names the system. Repeat it for several
     systems: later ones are compared with the first."""
     corrected: Annotated[tuple[str, ...], Flag] = ()
-    """File with the ids that the person corrected, one a line, or a table; for recordings a table
+    """File with the ids that the person corrected, one per line, or a table; for recordings a table
     of regions (recording, start, end), or a uem. One for all systems, or one for each in their
     order.
     """
 
 
-@Parameter(name="*", group="Output")
+@Parameter(name="*", group=panel("Output"))
 @dataclass(frozen=True, kw_only=True)
 class CurveOutput(Output):
     """Options of the output of learning curves; they have no study that could be a file."""
@@ -109,8 +109,9 @@ def penalise(
 ) -> int:
     """Score outputs with the penalty of a person's corrections, in the unit of the score.
 
-    S_pen = S_adapt + (S_imp - S_cor): the corrected parts of the output before the help are made
-    strictly wrong (S_imp) and put right (S_cor); the difference is the penalty of the help.
+    S_pen = S_adapt + (S_imp - S_cor). S_adapt is the score of the output after the help. In the
+    output before the help, the corrected parts are all made wrong (S_imp) or all put right (S_cor);
+    the difference of these scores is the penalty.
 
     Example: truecost lifelong penalise --output-kind translation --base before.txt
     --adapted after.txt --reference ref.txt --corrected ids.txt
@@ -121,8 +122,8 @@ def penalise(
         Score of an output, such as wer, bleu or der; repeat or separate by commas.
         Default: the first of its kind.
     measure
-        penalised_score, penalty, generalisation_gain and others, perhaps with their score
-        (penalised_score:bleu); repeat or separate by commas. Default: all that suit.
+        Measure, such as penalised_score, penalty or generalisation_gain, as NAME or NAME:SCORE
+        (penalised_score:bleu); repeat or separate by commas. Default: all that the options allow.
     subset
         Column of the items (each level is a subset) or condition on columns; may be repeated.
     """

@@ -95,15 +95,15 @@ class LifelongTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
     score: Annotated[
         str | None,
         Option(
-            "Score of an output, such as wer, bleu or der.",
-            shown="the first of its kind",
+            "Score of the outputs, such as wer, bleu or der.",
+            shown="the usual score of the kind of output",
         ),
     ] = None
     policies: Annotated[
         tuple[str, ...],
         Option(
-            "Policy of the user: recent, uniform or conservative, with a half-life as in recent:3, "
-            "or a table of weights (time, weight); may be repeated.",
+            "Policy: weights of the test times for a user. recent, uniform or conservative, "
+            "with a half-life as in recent:3, or a table (time, weight); may be repeated.",
             shown="uniform",
             flag="policy",
             read=_policies,
@@ -115,8 +115,8 @@ class LifelongTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
     half_life: Annotated[
         float | None,
         Option(
-            "Half-life of recent and conservative: the time after which data matters half as much "
-            "(for dates in days).",
+            "Half-life of the policies recent and conservative: time after which data matter "
+            "half as much (in days, if times are dates).",
             gt=0,
             needs={"measure": OF_POLICY, "policy": HALVED},
         ),
@@ -135,7 +135,7 @@ class LifelongTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
         LifelongFactor | None,
         Option(
             "Factors to resample.",
-            shown="items of the test set where there are several, else seeds",
+            shown="item if a test time has several items, else seed",
             group="Interval",
         ),
     ] = None
@@ -153,8 +153,8 @@ class LifelongTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
     higher: Annotated[
         bool | None,
         Option(
-            "For tables of scores: higher is better (accuracies), or --lower is better (errors). "
-            "Required.",
+            "For tables of scores, which need one of the two: higher scores are better "
+            "(accuracy), or lower ones (--lower: errors).",
             negative="--lower",
             needs={"data": SCORES},
         ),
@@ -162,7 +162,7 @@ class LifelongTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
     bounds: Annotated[
         tuple[float, ...],
         Option(
-            "LOW,HIGH: bounds of the scores in tables, for penalised scores.",
+            "For penalised scores of tables: lowest and highest possible score, as LOW,HIGH.",
             shown="0,inf",
             read=numbers,
             needs={"data": SCORES},
@@ -171,7 +171,7 @@ class LifelongTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
     compat: Annotated[
         Organisers | None,
         Option(
-            "Penalise BLEU as the organisers' program of 2020.",
+            "Penalise BLEU as the program of the organisers of ALLIES 2020 does.",
             verbs=SCORED,
             needs={
                 "kind": ("translation",),
@@ -183,9 +183,9 @@ class LifelongTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
     cost: Annotated[
         Cost | None,
         Option(
-            "Unit of help for the minimal supervision rate and curves.",
-            shown="words if there are some",
-            group="Help",
+            "Unit in which help is counted, for the minimal supervision rate and learning curves.",
+            shown="cost, words or answers: the first that the data have",
+            group="Help of people",
             needs={"data": HELPED},
         ),
     ] = None
@@ -194,7 +194,7 @@ class LifelongTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
         Option(
             "Cost at which the learning curve ends.",
             shown="the largest cost",
-            group="Help",
+            group="Help of people",
             gt=0,
             needs={"data": HELPED},
         ),
@@ -202,8 +202,8 @@ class LifelongTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
     item_seconds: Annotated[
         float | None,
         Option(
-            "Seconds to correct a part, if not measured.",
-            group="Help",
+            "Seconds that a person needs to correct one part, if the log has no times.",
+            group="Help of people",
             gt=0,
             needs={"data": LOGS, "measure": ("msr", "total_cost"), "cost": ("seconds",)},
         ),
@@ -211,8 +211,8 @@ class LifelongTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
     impaired_speakers: Annotated[
         ImpairedSpeakers | None,
         Option(
-            "For diarization: impaired speech belongs to one nonexistent speaker for each speaker "
-            "of the system, or all to one.",
+            "For diarization: corrected speech, made wrong, gets one invented speaker for each "
+            "speaker of the system, or one for all.",
             default="each",
         ),
     ] = None

@@ -135,8 +135,8 @@ def _columns(table: Table, columns: Mapping[str, str]) -> dict[str, str]:
     if len(found) != 1:
         said = f"there are {', '.join(found)}" if found else f"none is named {', '.join(LABELS)}"
         raise UsageError(
-            f"{table.source}: which column holds the classes? {said}; {table.listed}: map one with "
-            f"{table.mapped_by} text=COLUMN"
+            f"{table.source}: it is not known which column has the classes: {said}; "
+            f"{table.listed}: map one with {table.mapped_by} text=COLUMN"
         )
     return {**columns, "text": found[0]}
 

@@ -69,9 +69,9 @@ def score_of_kind(text: str, kind: Kind) -> Measure:
         known = ", ".join(kind.scores)
         if kind.name == READY:
             raise UsageError(
-                f"score {text!r} cannot be computed: the table holds scores, and no outputs that "
+                f"score {text!r} cannot be computed: the table has scores, but no outputs that "
                 f"could be counted; leave the score out (it is {known}), or give event logs of the "
-                f"outputs"
+                "outputs"
             )
         why = kind.refused.get(name, f"it is no score of {kind.name}")
         raise UsageError(f"score {text!r} is not for {kind.name}: {why}; take {known}")
@@ -193,8 +193,8 @@ def asked_of(lifelong: Lifelong, scoring: Scoring) -> list[Measure]:
     found = measures_of(scoring.measures, lifelong, how, asked_costs(prices))
     if any(m.name in COSTS for m in found) and not lifelong.kind.errors[0]:
         raise UsageError(
-            f"{lifelong.name}: the table holds scores, and no outputs whose errors could be "
-            f"counted and have a price: give event logs of the outputs, or leave out --price"
+            f"{lifelong.name}: the table has scores, but no outputs whose errors have a price: "
+            "give event logs of the outputs, or leave out --price"
         )
     refuse_unpriced(found, prices, lifelong.name, ERRORS[2:])
     refuse_unmeasured(found, prices, lifelong.name, lacking(lifelong))

@@ -145,8 +145,8 @@ def _cost_column(table: Table, asked: str) -> str:
         return asked
     if len(there) > 1:
         raise UsageError(
-            f"{table.source}: there are the columns {first_five(there)}: name the cost, --cost "
-            f"{there[0]}"
+            f"{table.source}: several columns may be the cost of help ({first_five(there)}): "
+            f"name one, --cost {there[0]}"
         )
     if asked and asked != "cost":
         raise UsageError(f"{table.source}: there is no column {asked!r}; {table.listed}")

@@ -66,23 +66,24 @@ FACE = Face(
         "": "Streams: systems that learn with a person's help.",
         "score": "Score event logs: errors and the person's time in one measure, with confidence "
         "intervals.",
-        "compare": "Compare event logs of the same streams with the first: intervals of the paired "
-        "difference and ratio.",
-        "plan": "Estimate how many more batches, or runs, narrow the interval.",
-        "leaderboard": "Rank systems by the first measure after adaptation; a rank is shared where "
-        "the difference is inconclusive.",
+        "compare": "Compare each further event log of the same streams with the first: paired "
+        "difference and ratio, with intervals.",
+        "plan": "Estimate how many more batches or runs would narrow the interval.",
+        "leaderboard": "Rank systems by the first measure after adaptation; two whose difference "
+        "is "
+        "inconclusive share a rank.",
         "validate": "Check event logs, with or without labels, and list every fault.",
-        "files": "Event logs (JSON lines, Parquet or CSV), or folders of them of which each is "
-        "a run",
+        "files": "Event logs (JSON lines, Parquet or CSV), or folders with a log for each run",
         "subset": "Stream, seed or a column of the labels, or condition on these; may be repeated.",
     },
     examples={
-        "score": "events.jsonl --labels labels.csv",
-        "compare": "random.jsonl margin.jsonl --labels labels.csv",
-        "plan": "events.jsonl --labels labels.csv",
-        "validate": "events.jsonl",
-        "leaderboard": "random.jsonl margin.jsonl --labels labels.csv -o board",
+        "score": "margin.jsonl.gz",
+        "compare": "random.jsonl.gz margin.jsonl.gz",
+        "plan": "margin.jsonl.gz",
+        "validate": "margin.jsonl.gz",
+        "leaderboard": "random.jsonl.gz margin.jsonl.gz -o board",
     },
+    shipped=True,
 )
 
 if TYPE_CHECKING:

@@ -68,7 +68,7 @@ def swept(study: "Study", *, seeds: int | None = None, **given: Any) -> "Study":
         raise UsageError("a sweep runs a live study: the study file needs [source]")
     table, loop, wanted = SweepTable(**given).over(study.sweep), study.loop, given.get("strategies")
     if not table.budgets:
-        raise UsageError("no budgets: give --budgets 1,2,4,8, or budgets under [sweep]")
+        raise UsageError("no budgets are given: use --budgets 1,2,4,8, or budgets under [sweep]")
     options = {k: v for k, v in table.options.items() if not wanted or k in wanted}
     if given.get("budgets"):  # the one of the study is not tried besides
         loop = replace(loop, budget=None, rate=None)

@@ -75,19 +75,26 @@ class StreamTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     q: Annotated[
         float | Literal["prevalence"] | None,
         Option(
-            "Cost of a miss in annotations: a number, or prevalence, N / N_target.",
+            "Cost of a miss in annotations: a number, or prevalence, the number of items per "
+            "target.",
             default=PREVALENCE,
             read=_q,
             ge=0,
         ),
     ] = None
     queried: Annotated[
-        Queried | None, Option("How an answered item counts after adaptation.", default="right")
+        Queried | None,
+        Option(
+            "An item with an answer, after adaptation, counts as right, not at all (removed), "
+            "or by the output of the model.",
+            default="right",
+        ),
     ] = None
     pooling: Annotated[
         Pooling | None,
         Option(
-            "Pooling of streams: add up counts (micro), or average values (macro).",
+            "Combination of several streams: sum of their counts (micro), or mean of their "
+            "values (macro).",
             default="micro",
             needs={"streams": ("several streams",)},
         ),
@@ -104,34 +111,47 @@ class StreamTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     before: Annotated[
         dict[AnnotationSet, int],
         Option(
-            "Labels made before each stream that are in no log: SET=NUMBER,..., such as "
-            "training=1000.",
+            "Number of labels that were made before each stream and are in no log, as "
+            "SET=NUMBER,...: training=1000.",
             read=_before,
         ),
     ] = msgspec.field(default_factory=dict)
     current_batch: Annotated[
         bool | None,
-        Option("Count the annotations of a batch in its score before adaptation too."),
+        Option(
+            "In the score of a batch before adaptation, count also the annotations of this batch."
+        ),
     ] = None
     empty: Annotated[
-        Empty | None, Option("Misses that a batch without targets adds.", default="nothing")
+        Empty | None,
+        Option(
+            "A batch without targets adds no misses (nothing), or stops the scoring (error).",
+            default="nothing",
+        ),
     ] = None
-    last: Annotated[LastBatch | None, Option("Handling of a short last batch.", default="kept")] = (
-        None
-    )
+    last: Annotated[
+        LastBatch | None,
+        Option(
+            "A last batch with fewer items is counted (kept), or left out (dropped).",
+            default="kept",
+        ),
+    ] = None
     decision: Annotated[
         OnlineDecision | None,
-        Option("Decision to score: the learner's own, or score >= Bayes threshold.", default="own"),
+        Option(
+            "Decision to score: the one in the log (own), or score >= Bayes threshold (bayes).",
+            default="own",
+        ),
     ] = None
     tolerance: Annotated[
         float | None,
-        Option("Absolute error that costs as much as one annotation, for --type number.", gt=0),
+        Option("For --type number: absolute error that costs as much as one annotation.", gt=0),
     ] = None
     factors: Annotated[
         OnlineFactor | None,
         Option(
             "Factors to resample.",
-            shown="seed where there are several runs, blocks of batches otherwise",
+            shown="seed if there are several runs, else blocks of batches",
             group="Interval",
         ),
     ] = None

@@ -162,8 +162,9 @@ def stream_options(table: StreamTable, data: DataTable) -> StreamScoring:
     given = {k: v for k, v in table.given().items() if k not in ("q", "before")}
     if table.decision == "bayes" and data.type not in ("llr", "posterior"):
         raise UsageError(
-            f"decision bayes takes scores as {'they are' if data.type is None else data.type}: "
-            f"give their type, --type llr or --type posterior (type under [data])"
+            "decision bayes reads the scores as "
+            f"{'they are' if data.type is None else data.type}: give their type, --type llr or "
+            "--type posterior (type under [data])"
         )
     return StreamScoring(
         **given,

@@ -23,17 +23,18 @@ from truecost.lazy import attach
 
 MAP_KEYS: dict[str, str] = {
     "query": "id of the query",
-    "document": "audio file, without regard to its folder and ending",
+    "document": "audio file; its folder and ending are ignored",
     "channel": "channel of the document; 1 if there is no such column",
     "start": "start of a detection, occurrence or excerpt in seconds",
-    "end": "its end in seconds",
-    "duration": "its length in seconds, instead of its end",
+    "end": "end of a detection, occurrence or excerpt in seconds",
+    "duration": "length of a detection, occurrence or excerpt in seconds, instead of its end",
     "score": "score of a detection; higher is more likely an occurrence",
     "decision": "decision about a detection: YES or NO, 1 or 0, true or false",
 }
 
-_REFERENCE = "--ecf e.ecf.xml --rttm r.rttm --kwlist t.kwlist.xml"
-_PRESET = "--preset nist-std-2006"
+_REFERENCE = "--ecf e.ecf.xml --rttm r.rttm.gz --kwlist t.kwlist.xml"
+_PRESET = "--preset quesst-2014"
+_BOTH = "plain.kwslist.xml.gz full.kwslist.xml.gz"
 FACE = Face(
     name="terms",
     title="Terms",
@@ -62,8 +63,9 @@ FACE = Face(
         "": "Keyword search: spoken words and phrases found in audio.",
         "score": "Score systems: term-weighted values, error rates and cross-entropy, with "
         "confidence intervals.",
-        "compare": "Compare systems with the first: intervals of the paired difference and ratio.",
-        "plan": "Estimate how many more queries, or documents, narrow the interval.",
+        "compare": "Compare each further system with the first: paired difference and ratio, with "
+        "intervals.",
+        "plan": "Estimate how many more queries or documents would narrow the interval.",
         "validate": "Check submissions against the queries and the audio, without the reference.",
         "files": "Lists of detections (kwslist, stdlist or tables); a folder means the files in it",
         "subset": "Attribute of the queries, or source (each level is a subset), or condition on "
@@ -72,12 +74,13 @@ FACE = Face(
         "replicate",
     },
     examples={
-        "score": f"{_REFERENCE} s.kwslist.xml {_PRESET}",
-        "compare": f"{_REFERENCE} old.kwslist.xml new.kwslist.xml {_PRESET}",
-        "plan": f"{_REFERENCE} s.kwslist.xml {_PRESET}",
-        "validate": "--ecf e.ecf.xml --kwlist t.kwlist.xml s.kwslist.xml",
-        "leaderboard": f"{_REFERENCE} submissions/ {_PRESET} -o board",
+        "score": f"{_REFERENCE} plain.kwslist.xml.gz {_PRESET}",
+        "compare": f"{_REFERENCE} {_BOTH} {_PRESET}",
+        "plan": f"{_REFERENCE} plain.kwslist.xml.gz {_PRESET}",
+        "validate": "--ecf e.ecf.xml --kwlist t.kwlist.xml plain.kwslist.xml.gz",
+        "leaderboard": f"{_REFERENCE} {_BOTH} {_PRESET} -o board",
     },
+    shipped=True,
 )
 
 if TYPE_CHECKING:

@@ -30,7 +30,14 @@ class TermsTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
 
     __table__: ClassVar[str] = "terms"
 
-    trial: Annotated[TrialUnit | None, Option("Kind of trials.", default="occurrence")] = None
+    trial: Annotated[
+        TrialUnit | None,
+        Option(
+            "Definition of a trial: an occurrence of a query, a segment, or an audio file "
+            "(document).",
+            default="occurrence",
+        ),
+    ] = None
     trials_per_second: Annotated[
         float | None,
         Option(
@@ -71,24 +78,28 @@ class TermsTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     compat: Annotated[
         tuple[str, ...],
         Option(
-            "Follow quirks of another tool: f4de for all of them, or single ones; may be repeated.",
+            "Reproduce quirks of NIST's scorer F4DE: f4de for all, or one by its name; may be "
+            "repeated.",
             split=True,
         ),
     ] = ()
     floor: Annotated[
         float | None,
         Option(
-            "Score of unsubmitted trials, for Cnxe.",
+            "For Cnxe: score of the trials that a system did not submit.",
             group="Counting",
-            shown="the least submitted one",
+            shown="the lowest submitted score",
             needs={"measure": ("cnxe", "min_cnxe", "cnxe_loss")},
         ),
     ] = None
     count_all_queries: Annotated[
         bool | None,
-        Option("Count false alarms of queries without occurrences too.", group="Counting"),
+        Option("Count also the false alarms of queries without occurrences.", group="Counting"),
     ] = None
-    pooled: Annotated[bool | None, Option("Pool all queries as one.", group="Counting")] = None
+    pooled: Annotated[
+        bool | None,
+        Option("Pool the trials of all queries, as if they were one query.", group="Counting"),
+    ] = None
     factors: Annotated[
         SearchFactor | None,
         Option("Factors to resample.", default="query", group="Interval"),
@@ -96,7 +107,8 @@ class TermsTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     query_unit: Annotated[
         str | None,
         Option(
-            "Attribute of queries by which they are resampled together: a voice, a topic.",
+            "Attribute of the queries (voice, topic): queries with one value are resampled "
+            "together.",
             group="Interval",
             needs={"factors": ("query", "query,document", "document,query")},
         ),
@@ -104,7 +116,7 @@ class TermsTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     query_seconds: Annotated[
         float | None,
         Option(
-            "Length of all spoken queries together, for the searching speed.",
+            "Total length of the spoken queries in seconds, for the searching speed.",
             group="Counting",
             gt=0,
             needs={"resources": ("--searching",)},

@@ -257,8 +257,8 @@ def _require_application(application: Application, measures: Sequence[Measure]) 
         application.require_detection()
         if application.costs is None:
             raise UsageError(
-                "give the costs of misses and false alarms: --preset nist-std-2006 (or sws-2013, "
-                "sws-2012, quesst-2014), or --cost-miss, --cost-fa and --prior"
+                "the costs of misses and false alarms are not given: use --preset nist-std-2006 "
+                "(or sws-2013, sws-2012, quesst-2014), or --cost-miss, --cost-fa and --prior"
             )
 
 

@@ -278,7 +278,7 @@ def check(study: Study) -> None:
         if table.priors or table.cost_matrix:
             raise UsageError(
                 "a search has two kinds of errors, misses and false alarms: give cost_miss, "
-                "cost_fa and prior in place of priors or a cost matrix"
+                "cost_fa and prior instead of priors or a cost matrix"
             )
     for name, system in study.systems.items():
         _check_search(name, system, study)
@@ -307,8 +307,8 @@ def _check_reference(data: DataTable, collection: str) -> None:
         raise UsageError(f"type {data.type} does not fit terms: it takes llr or score")
     if data.ecf is None:
         raise UsageError(
-            f"no ECF is named{where}: the audio that is scored is needed, --ecf FILE (ecf = FILE "
-            f"under [data])"
+            f"the ECF, a list of the searched audio, is not named{where}: give --ecf FILE (ecf "
+            "= FILE under [data])"
         )
     if (data.rttm is None) == (data.occurrences is None):
         said = "no RTTM is named" if data.rttm is None else "an RTTM and occurrences are named"
@@ -318,8 +318,8 @@ def _check_reference(data: DataTable, collection: str) -> None:
         )
     if data.rttm is not None and data.kwlist is None:
         raise UsageError(
-            f"no list of queries is named{where}: --kwlist FILE (kwlist = FILE under [data]) has "
-            f"the terms to find in the RTTM"
+            f"the list of queries is not named{where}: give --kwlist FILE (kwlist = FILE under "
+            "[data])"
         )
 
 

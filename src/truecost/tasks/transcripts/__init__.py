@@ -55,12 +55,13 @@ FACE = item_face(
         "files": "Files with the recognised texts, or ctm with recognised words",
     },
     examples={
-        "score": "ref.trn hyp.trn --normalise lower,no-punctuation",
-        "compare": "ref.trn old.trn new.trn",
-        "plan": "ref.trn hyp.trn --normalise lower,no-punctuation",
+        "score": "ref.trn new.trn --metadata clips.csv --unit speaker --normalise lower",
+        "compare": "ref.trn old.trn new.trn --metadata clips.csv --unit speaker --normalise lower",
+        "plan": "ref.trn new.trn --metadata clips.csv --unit speaker --normalise lower",
         "validate": "new.trn --reference ref.trn",
-        "leaderboard": "ref.trn old.trn new.trn",
+        "leaderboard": "ref.trn old.trn new.trn --metadata clips.csv --unit speaker -o board",
     },
+    shipped=True,
 )
 
 if TYPE_CHECKING:

@@ -36,19 +36,20 @@ FACE = item_face(
     libraries=("sacrebleu",),
     about={
         "": "Translation: BLEU, chrF and TER.",
-        "reference": "File with the reference translations, one a line, or a table; repeat "
-        "--reference "
-        "for more.",
+        "reference": "File with the reference translations, one per line, or a table; repeat "
+        "--reference for more.",
         "further": "Further reference; may be repeated.",
         "files": "Files with the translations of the systems",
     },
     examples={
-        "score": "ref.txt hyp.txt --lines document=documents.txt --map unit=document",
-        "compare": "ref.txt old.txt new.txt",
-        "plan": "ref.txt hyp.txt --lines document=documents.txt --map unit=document",
-        "validate": "new.txt --reference ref.txt",
-        "leaderboard": "ref.txt old.txt new.txt",
+        "score": "ref.txt new.txt --lines document=documents.txt --unit document",
+        "compare": "ref.txt old.txt new.txt --lines document=documents.txt --unit document",
+        "plan": "ref.txt new.txt --lines document=documents.txt --unit document",
+        "validate": "new.txt --reference ref.txt --input-format lines",
+        "leaderboard": "ref.txt old.txt new.txt --lines document=documents.txt --unit document "
+        "-o board",
     },
+    shipped=True,
 )
 
 if TYPE_CHECKING:

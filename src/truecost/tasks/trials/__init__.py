@@ -8,20 +8,20 @@ from truecost.lazy import attach
 from truecost.names import FORMATS, SPOOFING
 
 MAP_KEYS: dict[str, str] = {
-    "id": "trial id, by which files are joined and systems paired; a+b joins the values of several "
-    "columns",
-    "score": "score; several columns joined by + are the scores of the classes",
+    "id": "trial id: files are joined and systems are paired by it; a+b joins the values of "
+    "two columns",
+    "score": "score; a+b+c for a score of each class",
     "label": "true class (or true number)",
     "soft": "probability that the trial is a target, instead of a label",
     "annotators": "labels of the annotators, instead of a label: a+b+c, empty for no answer, or "
     "one column with labels separated by |",
-    "unit": "unit (speaker, session): its trials are resampled together; a+b for a trial with two "
-    "units, one on each side",
+    "unit": "unit (speaker, session): its trials are resampled together; a+b if a trial has "
+    "two units (enrolled and test speaker)",
     "unit2": "second unit, crossed with the first",
-    "stratum": "stratum of the unit (or stream, for moving blocks)",
+    "stratum": "stratum of the unit; for moving blocks (--resample blocks) the stream of the unit",
     "weight": "weight of the trial (inverse inclusion probability)",
     "duration": "seconds of audio of the trial, or of its recording, for false alarms per hour",
-    "recording": "recording of the duration, which counts once",
+    "recording": "recording of the trial: the duration of each recording counts once",
 }
 
 FACE = Face(
@@ -78,7 +78,7 @@ FACE = Face(
         *("resample", "block_length", "hold", "jobs"),
     ),
     engine=("engine", "cache"),
-    shown={"engine": "in memory; large data in parts, serial"},
+    shown={"engine": "in memory; large files in parts, in this process"},
     wanted="trials",
     beside=("also",),
     commands=(
@@ -94,16 +94,17 @@ FACE = Face(
         "files": "Score files, folders of arrays, or - for standard input",
         "subset": 'Column (each level is a subset) or condition such as "snr < 10"; may be '
         "repeated.",
-        "wanted": "File with the expected trials; labels are not needed, and not read.",
+        "wanted": "File with the ids of the expected trials; its labels, if any, are not read.",
     },
     examples={
-        "score": "scores.csv --type llr --map unit=speaker --preset sre-2010",
-        "compare": "old.csv new.csv --type llr --map id=trial,unit=speaker",
-        "plan": "scores.csv --type llr --map unit=speaker --prior 0.01",
-        "validate": "submission.txt --trials trials.txt",
-        "threshold": "dev.csv --type llr --map unit=speaker --max-p-fa 0.01 --test test.csv",
-        "leaderboard": "submissions/*.txt --key key.txt --type llr --preset sre-2010",
+        "score": "network.csv --type llr --id trial --unit speaker --prior 0.05",
+        "compare": "logistic.csv network.csv --type llr --id trial --unit speaker --prior 0.05",
+        "plan": "network.csv --type llr --unit speaker --prior 0.05",
+        "validate": "network.csv --type llr --id trial --trials logistic.csv",
+        "threshold": "network.csv --type llr --unit speaker --max-p-fa 0.01",
+        "leaderboard": "logistic.csv network.csv --type llr --id trial --unit speaker -o board",
     },
+    shipped=True,
 )
 
 if TYPE_CHECKING:

@@ -6,7 +6,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from truecost.calibration import CalibrationTable
-from truecost.cli.options import Given, Measures, Target, keys_of, of_trials, parsed, study_of
+from truecost.cli.options import (
+    Given,
+    Measures,
+    Target,
+    keys_of,
+    of_trials,
+    panel,
+    parsed,
+    study_of,
+)
 from truecost.cli.running import printed_instead, report
 from truecost.cli.writing import ToFile, aside, check_file, to_standard_output, write_table
 from truecost.errors import UsageError
@@ -21,7 +30,7 @@ if TYPE_CHECKING:
     from truecost.study import Outcome, Study
 
 
-@Parameter(name="*", group="Output")
+@Parameter(name="*", group=panel("Output"))
 @dataclass(frozen=True, kw_only=True)
 class ScoresOutput(ToFile):
     """Options of the file of calibrated scores."""
@@ -35,6 +44,7 @@ WRITTEN = ScoresOutput()
 
 @parsed(
     *(option for option in of_trials("Data") if option.option.verbs != JUDGING),
+    *of_trials("Names of columns"),
     *(option for option in declared(CalibrationTable) if not option.option.verbs),
     *of_trials("Application"),
     *picked(IntervalTable, "level", "replicates", "seed", "jobs"),
@@ -48,16 +58,20 @@ def calibrate(
 ) -> int:
     """Turn scores into log-likelihood ratios, or log-posteriors of classes.
 
-    Fitted on the first file and applied to the second; with one file cross-fitted by unit. Prints
-    the cost of the calibrated scores, and of the raw ones if their type has a cost: the difference
-    is the calibration loss. A second file without labels is calibrated and not scored.
+    The calibration is fitted on the first file and applied to the second; a single file is
+    cross-fitted by unit. The table shows the cost of the calibrated scores and, for types with a
+    cost such as llr, of the raw scores: the difference is the calibration loss. A second file
+    without labels is calibrated but not scored.
 
-    Example: truecost calibrate dev.csv eval.csv --type score -o eval.calibrated.csv
+    Example: truecost calibrate logistic.csv --type llr --id trial --unit speaker -o calibrated.csv
+
+    The files of this example: truecost demo trials --files-only
 
     Parameters
     ----------
     files
-        TRAIN and EVAL; TRAIN alone is cross-fitted. NAME=PATH names a system.
+        Score files: TRAIN to fit on, EVAL to calibrate; TRAIN alone is cross-fitted. NAME=PATH
+        names a system.
     """
     from truecost.cli.terminal import Screen
     from truecost.tasks.trials.calibrated import run_calibration

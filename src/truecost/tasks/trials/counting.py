@@ -152,7 +152,7 @@ def training_priors(trials: Trials, scoring: Scoring) -> Floats:
     if len(given) != len(shares):
         raise UsageError(
             f"{counted(len(given), 'training prior')} for {counted(len(shares), 'class')}: "
-            f"give one a class"
+            "give one per class"
         )
     return np.array(given)
 

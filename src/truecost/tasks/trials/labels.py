@@ -31,8 +31,8 @@ from truecost.study.columns import Options, refuse_empty
 
 Floats = npt.NDArray[np.float64]
 BINARY = ("nontarget", "target")  # the classes of a detection task
-TARGET_WORDS = dict.fromkeys(("target", "1", "true", "bonafide"), 1)
-TARGET_WORDS |= dict.fromkeys(("nontarget", "non-target", "0", "false", "spoof"), 0)
+TARGETS, NONTARGETS = "target 1 true bonafide", "nontarget non-target 0 false spoof"
+TARGET_WORDS = dict.fromkeys(TARGETS.split(), 1) | dict.fromkeys(NONTARGETS.split(), 0)
 
 
 def truth_of(table: Table, options: Options) -> tuple[str, str]:
@@ -46,7 +46,7 @@ def truth_of(table: Table, options: Options) -> tuple[str, str]:
         return given[0]
     keys = [key for key, _ in given]
     if keys:
-        raise UsageError(f"{table.source}: both {' and '.join(keys)} are mapped; map one")
+        raise UsageError(f"{table.source}: {' and '.join(keys)} are both named: name one")
     array = "labels=ARRAY, " if table.in_memory else ""
     raise UsageError(
         f"{table.source}: no column gives the labels; {table.listed}: --map label=COLUMN, "
@@ -124,8 +124,8 @@ def classes_of(
 def refuse_labels(table: Table, outside: Sequence[str]) -> NoReturn:
     """Refuse labels that are neither target nor nontarget: InputError."""
     raise InputError(
-        f"{table.source}: {named('label', outside, 'are')} neither target nor nontarget "
-        f"({', '.join(TARGET_WORDS)}): name the target with --target"
+        f"{table.source}: {named('label', outside, 'are')} neither target ({TARGETS}) nor "
+        f"nontarget ({NONTARGETS}): name the targets, --target LABEL; all others are nontargets"
     )
 
 
@@ -207,8 +207,8 @@ def refuse_untyped(table: Table, columns: Mapping[str, str]) -> NoReturn:
     else:
         lost = f"; no column gives the scores, {table.listed}: --map score=COLUMN; {A_METRIC}"
     raise UsageError(
-        f"{table.source}: name the type of the scores{why}: --type {'|'.join(types)}, "
-        f"or type = ... under [data]; truecost list types{lost}"
+        f"{table.source}: the type of the scores is not stated{why}: use --type "
+        f"{'|'.join(types)}, or type = ... under [data] (see truecost list types){lost}"
     )
 
 
@@ -221,7 +221,7 @@ def _plausible_types(table: Table, names: Sequence[str]) -> tuple[tuple[str, ...
     known = scores[np.isfinite(scores).all(axis=1)]
     if not len(known):
         return tuple(SCORE_TYPES), ""
-    why = f" ({known.min():.3g} to {known.max():.3g})"
+    why = f" (they range from {known.min():.3g} to {known.max():.3g})"
     return (_types_of_several(known) if known.shape[1] > 1 else _types_of_one(known[:, 0])), why
 
 

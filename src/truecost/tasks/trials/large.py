@@ -257,8 +257,8 @@ def refuse_equal_parts(paths: Sequence[str], reader: Reader) -> None:
         first = seen.setdefault(reader.digest(path), path)
         if first != path:
             raise InputError(
-                f"{first} and {path} hold the same bytes: their trials would count twice; leave "
-                f"one of them out"
+                f"{first} and {path} have the same content: their trials would count twice; leave "
+                "one of them out"
             )
 
 

@@ -39,8 +39,8 @@ def check_classes(trials: Trials) -> None:
         only, n = trials.classes[int(trials.labels[0])], len(trials)
         they = f"all {n} trials are" if n > 1 else "the only trial is"
         raise InputError(
-            f"{trials.place}: {they} {only}; one kind of errors cannot be measured: add trials of "
-            f"another class{NONE_HEARD if trials.audio is not None else ''}"
+            f"{trials.place}: {they} {only}; one kind of error cannot be measured: add trials "
+            f"of another class{NONE_HEARD if trials.audio is not None else ''}"
         )
     if trials.classes and trials.weights is not None:
         shares = trials.class_sizes

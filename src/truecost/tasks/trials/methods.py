@@ -85,7 +85,7 @@ class RunColumns:
             )
         if unknown := [name for name in self.hold if name not in self.runs]:
             raise UsageError(
-                f"--hold {'+'.join(unknown)}: only columns of --runs can be held "
+                f"--hold {'+'.join(unknown)}: only columns of --runs can be named "
                 f"({', '.join(self.runs)})"
             )
 

@@ -218,8 +218,8 @@ class ThresholdTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True
             found.append(Rule(LEAST_COST, "act_dcf"))
         if not found:
             raise UsageError(
-                "choose a rule for the threshold: --max-fa-per-hour 0.5, --max-p-fa "
-                "0.01, --max-p-miss 0.05 or --least-cost"
+                "name a rule that chooses the threshold: --max-fa-per-hour 0.5, --max-p-fa 0.01, "
+                "--max-p-miss 0.05 or --least-cost"
             )
         return tuple(found)
 

@@ -132,8 +132,8 @@ def _places(a: Trials, b: Trials, ids: Array, other: Array) -> Ints:
     differing = names[here != there]  # a soft label of 0 or 1 is one row, not two
     if len(differing):
         raise InputError(
-            f"{a.name} and {b.name} give {counted(len(differing), 'trial')} another soft label: "
-            f"{first_five(differing)}"
+            f"{a.name} and {b.name} have different soft labels for "
+            f"{counted(len(differing), 'trial')}: {first_five(differing)}"
         )
     return _matched(left, right)
 
@@ -174,6 +174,7 @@ def _same_trials(a: Trials, b: Trials) -> None:
         different = np.flatnonzero(other)
         if len(different):
             raise InputError(
-                f"{a.name} and {b.name} give {counted(len(different), 'trial')} another {what}: "
+                f"{a.name} and {b.name} have a different {what} for "
+                f"{counted(len(different), 'trial')}: "
                 f"{first_five(np.asarray(a.ids)[different[:6]])}"
             )

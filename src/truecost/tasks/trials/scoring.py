@@ -141,8 +141,8 @@ def _allowed(measure: Measure, trials: Trials, available: set[str]) -> Measure:
     if trials.machine is not None and measure.parts not in (("decisions",), ("columns",)):
         own = [m.name for m in registry(TASK).values() if m.parts == ("decisions",)]
         raise UsageError(
-            f"measure {measure.label!r} needs a human label of every trial: with --machine take a "
-            f"rate or a cost of decisions ({first_five(own)}) or mean:COLUMN"
+            f"measure {measure.label!r} needs a human label of every trial: with --machine use "
+            f"a rate or a cost of decisions ({first_five(own)}) or mean:COLUMN"
         )
     lacking = [part for part in measure.parts if part not in available]
     undecided = trials.kind == "score" and "decisions" in lacking

@@ -98,8 +98,8 @@ def _check_change(settings: DigitSettings) -> None:
     """Refuse settings of the other change."""
     if settings.change == "rotation" and settings.phases is not None:
         raise UsageError(
-            "[source] phases are for change = 'classes': all digits are there every day where they "
-            "are turned; leave it out"
+            "[source] phases are for change = 'classes': with change = 'rotation' all digits "
+            "appear every day; leave it out"
         )
     if settings.change == "classes" and settings.degrees is not None:
         raise UsageError("[source] degrees are for change = 'rotation': leave it out")
