@@ -94,12 +94,12 @@ def row_by_row(listed):
 
 def test_what_is_not_known_of_the_training_is_said_and_so_is_what_is_held():
     two = [method(n, x, FIVE) for n, x in (("new", 0.1), ("before", 0.3))]
-    head = "with whatever else the runs share fixed"
+    head = "with all else that the runs share fixed"
     assert claim(*two, None).text.startswith(f"{head}, such as training data, new")
     for levels in (SETS, {"training": SETS["training"][::2]}):  # the training data are what varies
         two = [method(n, x, levels) for n, x in (("new", 0.1), ("before", 0.3))]
         assert claim(*two, None).text.startswith(f"{head}, new has a lower")
-        assert scope(two[0]).endswith("held fixed: whatever else the runs share")
+        assert scope(two[0]).endswith("held fixed: all else that the runs share")
 
 
 def test_an_undefined_difference_has_no_interval():

@@ -144,11 +144,11 @@ def test_accuracies_that_are_taken_for_errors_are_told(run, folder):
     (folder / "acc.csv").write_text("version,1,2,3\n1,0.9,0.2,0.2\n2,0.7,0.9,0.3\n3,0.6,0.8,0.9\n")
     code, _, err = run("lifelong score --lower acc.csv")
     assert code == 0
-    assert "note: acc: at all 2 times" in err
-    assert "(0.25, then 0.9)" in err
+    assert "note: acc: at each of 2 times" in err
+    assert "(mean 0.25 before, 0.9 after)" in err
     assert "use --higher (higher = true under [lifelong])" in err
-    assert "at all" not in run("lifelong score acc.csv --higher")[2]
-    assert "warning: at all 2 times" in run("lifelong validate acc.csv --lower")[1]
+    assert "just before it" not in run("lifelong score acc.csv --higher")[2]
+    assert "warning: at each of 2 times" in run("lifelong validate acc.csv --lower")[1]
 
 
 def test_errors_that_are_taken_for_accuracies_are_told(run, folder):
@@ -156,16 +156,16 @@ def test_errors_that_are_taken_for_accuracies_are_told(run, folder):
     _, _, err = run("lifelong score wer.csv --higher")
     assert "use --lower (higher = false under [lifelong])" in err
     _, _, err = run("lifelong score --lower wer.csv")
-    assert "at all" not in err
+    assert "just before it" not in err
 
 
 def test_little_is_too_little_to_doubt_the_direction(run, folder):
     (folder / "near.csv").write_text("version,1,2\n0,0.5,0.6\n1,0.51,0.6\n2,0.1,0.61\n")
-    assert "at all" not in run("lifelong score --lower near.csv")[2]
+    assert "just before it" not in run("lifelong score --lower near.csv")[2]
     (folder / "one.csv").write_text("version,1\n0,0.5\n1,0.6\n")
-    assert "at all" not in run("lifelong score --lower one.csv")[2]
+    assert "just before it" not in run("lifelong score --lower one.csv")[2]
     (folder / "mixed.csv").write_text("version,1,2\n0,0.5,0.6\n1,0.6,0.5\n2,0.3,0.1\n")
-    assert "at all" not in run("lifelong score --lower mixed.csv")[2]
+    assert "just before it" not in run("lifelong score --lower mixed.csv")[2]
 
 
 def test_a_half_life_that_no_policy_takes_is_refused(run):

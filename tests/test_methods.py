@@ -167,7 +167,7 @@ def test_signature_flags_and_words():
     assert "crossed" not in found.run.flags
     said = scope(found)
     assert said.startswith("cnn: 3 runs; varied: seed (3), units of the test: unit (30); ")
-    assert "held fixed: whatever else the runs share" in said
+    assert "held fixed: all else that the runs share" in said
     assert scope(found, "run") == said
     assert "few_runs" not in method(range(20)).mean.flags
 

@@ -140,7 +140,7 @@ def test_compare_by_patterns_and_by_column(place, capsys):
     assert difference["dims"] == {"system": "B", "estimator": "mean"}
     assert difference["baseline"] == "A"
     assert difference["units_by_factor"] == {"spk": 30, "seed of A": 2, "seed of B": 2}
-    assert "equal seeds do not make a pair of two methods" in json.loads(named)["remarks"][-1]
+    assert "runs of two methods with equal seeds are not a pair" in json.loads(named)["remarks"][-1]
     one = told(
         *(capsys, "methods", "compare", "both.csv", *SEED, "--methods", "method"),
         *("--estimator", "run", "--json"),

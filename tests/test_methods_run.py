@@ -175,7 +175,7 @@ def test_figures_are_those_of_methods_compare(place, capsys):
     assert "2 seeds of each method" in claim
     assert "too narrow: few runs" in claim
     assert of_type(by_hand, "claim")[0]["text"].startswith(
-        "with whatever else the runs share fixed"
+        "with all else that the runs share fixed"
     )
     assert [p["rule"] for p in result()["problems"] if "list.csv is held" in p["message"]] == [
         "fixed-training-list"

@@ -238,10 +238,10 @@ def test_all_group_columns_stay_whole_over_chains():
     assert len(found.units) == 4
     places = found.assignments["fold"]
     assert len(set(places[:5])) == 1
-    assert "6 of speaker and 6 of room form 4 units that a split keeps whole" in {
+    assert "6 groups of speaker and 6 groups of room form 4 units that a split keeps whole" in {
         n.message for n in found.notes
     }
-    with pytest.raises(InputError, match="6 of room form 4 units that a split keeps whole"):
+    with pytest.raises(InputError, match="6 groups of room form 4 units that a split keeps whole"):
         split(Samples.from_arrays(groups=groups), folds=5)
 
 
@@ -416,9 +416,11 @@ def test_plans_that_are_none(plan, message):
 
 
 def test_data_that_cannot_be_split():
-    with pytest.raises(InputError, match="5 speaker for 6 folds: each lies in one as a whole; use"):
+    with pytest.raises(
+        InputError, match="5 speaker for 6 folds: each must be in one as a whole; use"
+    ):
         split(TEN, folds=6)
-    with pytest.raises(InputError, match="within outer fold 1: each lies in one as a whole"):
+    with pytest.raises(InputError, match="within outer fold 1: each must be in one as a whole"):
         split(TEN, folds=5, inner=5)
     with pytest.raises(InputError, match=r"1 speaker for 3 sets: .*nothing to split"):
         split(Samples.from_arrays(groups={"speaker": ["a"] * 9}))

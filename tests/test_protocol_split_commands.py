@@ -138,8 +138,8 @@ def test_what_stands_there_is_not_replaced_unless_forced(table, capsys):
     [
         (2, "folds is 1: give a number at least 2", "--folds 1"),
         (2, "--folds is '2.5': give a whole number", "--folds 2.5"),
-        (3, "25 spk for 26 folds: each lies in one as a whole; use at most 25", "--folds 26"),
-        (3, "25 spk for 1000000000 folds: each lies in one", "--folds 1000000000"),
+        (3, "25 spk for 26 folds: each must be in one as a whole; use at most 25", "--folds 26"),
+        (3, "25 spk for 1000000000 folds: each must be in one", "--folds 1000000000"),
         (3, "25 spk for 1000000000 inner folds", "--folds 5 --inner 1000000000"),
         (
             2,

@@ -14,7 +14,10 @@ class Console(RegexLexer):
         "root": [
             (r"^(\$ )((?:.*\\\n)*.*\n)", bygroups(Generic.Prompt, Generic.Strong)),
             # A sentence flows; a table, which has columns of blanks, scrolls.
-            (r"(?=.{60})(?![{\[]|.*\S {2,}\S)(.*\S.*)(\n)", bygroups(Generic.Traceback, Generic.Output)),
+            (
+                r"(?=.{60})(?![{\[]|.*\S {2,}\S)(.*\S.*)(\n)",
+                bygroups(Generic.Traceback, Generic.Output),
+            ),
             (r".*\n", Generic.Output),
         ]
     }

@@ -49,7 +49,7 @@ def scope(found: MethodEstimate, estimator: Estimator = "mean") -> str:
     said = [
         runs.method + (head if runs.varied != many and not nested else f": {count}"),
         "varied: " + (", ".join([*(f"{n} ({s})" for n, s in varied.items()), *tests])),
-        "held fixed: " + ", ".join([*held, f"whatever else the runs share{shared}"]),
+        "held fixed: " + ", ".join([*held, f"all else that the runs share{shared}"]),
     ]
     if len(runs) == 1:
         said.append(f"one run does not show the variation over {' and '.join(runs.levels)}")

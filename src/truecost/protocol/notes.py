@@ -101,10 +101,14 @@ def deviation_sentence(column: str, balance: Balance, units: Units) -> str:
     if worst.deviation < 1:
         return "every share is met to within one sample"
     where = worst.part if column == "set" else f"{column} {worst.part}"
-    most = f"; one {units.noun} has up to {worst.largest_unit} of it" if units.columns else ""
+    most = (
+        f"; one {units.noun} has up to {worst.largest_unit} of these samples"
+        if units.columns
+        else ""
+    )
     of = counted(sum(worst.counts), "sample")
     off = figure(worst.deviation)
-    return f"furthest from its share by {off} of {of}: {worst.title} in {where}{most}"
+    return f"the largest deviation from a share is {off} of {of} ({worst.title} in {where}){most}"
 
 
 def balance_sentences(balances: Mapping[str, Balance], units: Units) -> list[str]:

@@ -146,7 +146,7 @@ class _Work:
         why = f" ({self.units.joined})" if self.units.joined else ""
         raise InputError(
             f"{self.samples.table.source}: {people(self.units, units)} for {what}{where}{why}: "
-            f"each lies in one as a whole; "
+            f"each must be in one as a whole; "
             + (f"use at most {units}" if units > 1 else "there is nothing to split")
         )
 

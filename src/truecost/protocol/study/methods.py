@@ -117,7 +117,7 @@ def _conditions(listed: Listed | None, system: MethodEstimate, baseline: MethodE
         said = f" and {' and '.join(held)} held" if held else ""
         data = shared_data(system, baseline)
         such = f", such as {data}" if data else ""
-        return f"with whatever else the runs share fixed{such}{said}"
+        return f"with all else that the runs share fixed{such}{said}"
     if not listed.sets:
         return f"with this training list fixed ({listed})"
     drawn = f"by {listed.group}" if listed.group else "row by row"
@@ -201,12 +201,12 @@ def on_one_list(listed: Listed | None) -> list[Problem]:
 
 PAIRING = (
     "in every replicate, all methods have the same units of the test; the runs of each method are "
-    "drawn independently, because equal seeds do not make a pair of two methods"
+    "drawn independently, because runs of two methods with equal seeds are not a pair"
 )
 SAME_SETS = (
     "in every replicate, all methods have the same units of the test and the same training sets; a "
-    "training set is drawn with all its seeds, because equal seeds make no pair of two methods or "
-    "of two sets"
+    "training set is drawn with all its seeds, because runs with equal seeds, of two methods or of "
+    "two sets, are not a pair"
 )
 COLUMNS = ("seed", "training")  # of the runs that `methods run` makes
 

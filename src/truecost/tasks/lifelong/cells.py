@@ -336,8 +336,8 @@ def odd_direction(lifelong: Lifelong) -> tuple[str, ...]:
         return ()
     way, say = ("lower", "false") if lifelong.higher else ("higher", "true")
     return (
-        f"at all {len(pairs)} times that were scored both just before and after they were learnt "
-        f"scores are {way} after it ({before.mean():.3g}, then {after.mean():.3g}), which here "
+        f"at each of {len(pairs)} times, the score just after learning that time is {way} than "
+        f"just before it (mean {before.mean():.3g} before, {after.mean():.3g} after), which here "
         f"counts as worse: if {way} is better, use --{way} (higher = {say} under [lifelong])",
     )
 
