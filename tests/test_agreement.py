@@ -166,7 +166,7 @@ SAID = {
     "annotators silent": "1 trial has no label of any annotator",
     "annotators several": "1 cell of the annotator 'x'",
     "other trials": "1 trial only in s (c), 1 only in s (d)",
-    "other label": "1 trial another label: c",
+    "other label": "a different label for 1 trial: c",
     "one trial of one class": "the only trial is target",
     "list, one field": "no layout fits this line",
     "list, a bad line": "fits 1 of 2 lines",

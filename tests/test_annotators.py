@@ -406,7 +406,9 @@ def test_systems_with_other_annotators_of_equal_majority_are_not_paired():
         )
         for who in (["a|a|b", "b"], ["a|a", "b|a|b"])
     ]
-    with pytest.raises(tc.InputError, match="give 2 trials another set of annotator labels: x, y"):
+    with pytest.raises(
+        tc.InputError, match="have a different set of annotator labels for 2 trials: x, y"
+    ):
         tc.compare_systems(systems, tc.Scoring(plan=POINT))
 
 

@@ -239,7 +239,7 @@ USAGE = {  # arguments, exit code, what the message must say
         2,
         ["gender", "columns are"],
     ),
-    "an empty subset": (["score", "a.csv", *BASE, "--subset", "w > 5"], 3, ["holds no trial"]),
+    "an empty subset": (["score", "a.csv", *BASE, "--subset", "w > 5"], 3, ["contains no trial"]),
     "a level in percent": (["score", "a.csv", *BASE, "--level", "95"], 2, ["did you mean 0.95"]),
     "no replicates": (
         ["score", "a.csv", *BASE[:-2], "--replicates", "0"],
@@ -272,9 +272,9 @@ USAGE = {  # arguments, exit code, what the message must say
     "other labels": (
         ["compare", "a.csv", "e.csv", *BASE, "--allow-reversed"],
         3,
-        ["give 100 trials another label: t0, t1"],
+        ["have a different label for 100 trials: t0, t1"],
     ),
-    "other units": (["compare", "a.csv", "g.csv", *BASE], 3, ["another unit spk"]),
+    "other units": (["compare", "a.csv", "g.csv", *BASE], 3, ["a different unit spk"]),
     "an output that is no result": (
         ["score", "a.csv", *BASE, "-o", "a.csv"],
         2,

@@ -113,7 +113,10 @@ def test_a_value_a_line_gives_documents(there, capsys):
     assert (row["factors"], row["n_units"], row["n_trials"]) == (["document"], 2, 3)
     (there / "docs.txt").write_text("one\ntwo\n")
     code, _, err = run(line, capsys)
-    assert (code, "docs.txt: 2 lines for the 3 lines of ref.txt" in err) == (3, True)
+    assert (code, "docs.txt: 2 lines, but ref.txt has 3: give one value for each line" in err) == (
+        3,
+        True,
+    )
 
 
 def test_further_references_are_references(there, capsys):

@@ -112,7 +112,7 @@ def test_subset_by_column_and_by_condition():
 
 
 def test_an_empty_subset_names_utterances():
-    with pytest.raises(InputError, match="holds no utterance of mine"):
+    with pytest.raises(InputError, match="contains no utterance of mine"):
         items_of(MANY).masks("speaker = 'nobody'")
 
 

@@ -516,7 +516,7 @@ def test_units_of_many_trials_are_codes_and_change_nothing(parts, words, monkeyp
     others.write_parquet("others.parquet")
     if words[0] == "compare":
         assert cli.run([*words[:2], "others.parquet", *words[3:]]) == 3
-        assert "another unit speaker" in capsys.readouterr().err
+        assert "a different unit speaker" in capsys.readouterr().err
 
 
 def test_measures_take_few_bytes_a_trial(parts, monkeypatch):

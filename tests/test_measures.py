@@ -176,7 +176,7 @@ def test_regression_references_are_the_best_constants():
         (lambda: tc.Application.detection(prior=1.0), "between 0 and 1"),
         (lambda: tc.Application.detection(prior=5), "did you mean a percentage"),
         (lambda: tc.Application.detection(cost_miss=0), "above 0"),
-        (lambda: tc.Application(((0, 1), (1,))), "equal length"),
+        (lambda: tc.Application(((0, 1), (1,))), "rows of lengths"),
         (lambda: tc.Application(((0, 1, 2, 3), (1, 0, 2, 3))), "one more column to abstain"),
         (lambda: tc.Application(((0, -1), (1, 0))), "below 0"),
         (lambda: tc.Application(priors=(0.5, 0.6)), "sum to 1"),

@@ -211,7 +211,7 @@ def no_number(row):
             "method seed 1 and method seed 2 are not scored on the same trials: 2 trials "
             "only in method seed 1 (t3, t4)",
         ),
-        (swap_label, "give 1 trial another label: t3"),
+        (swap_label, "have a different label for 1 trial: t3"),
         (
             no_seed,
             "column 'seed' is empty in 2 rows (line 5, line 185): fill in the run of every row",

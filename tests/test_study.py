@@ -200,7 +200,7 @@ def test_gates_of_a_study_decide_the_exit_code(run, folder):
         ('type = "llr"', "", "the type of the scores is not stated"),
         ('baseline = "old"', 'baseline = "odl"', "baseline 'odl' is no system"),
         ('old.file = "old.csv"', 'old.files = { a = "old.csv" }', "files is for studies with"),
-        ('score = "s"', 'scores = "s"', "is not known: map one of"),
+        ('score = "s"', 'scores = "s"', "is not known (did you mean 'score'?): map one of"),
         ('preset = "sre-2010"', 'preset = "equal"\nprior = 0.1', "leave out prior"),
         ("[subsets]", "[subsets", "this is not valid TOML"),
         ("seconds < 2", "secnds < 2", "subset 'secnds < 2' is neither a column nor a condition"),
@@ -360,7 +360,7 @@ def test_rough_edges_of_names_and_options(run, folder):
         in run("score", "old.csv", "--type", "llr", "--preset", "sre2010")[2]
     )
     columns = ("--score", "s", "--label", "y", "--unit", "speaker")
-    assert "--unit COLUMN" in run("score", "old.csv", "--type", "llr", *columns)[2]
+    assert "--map unit=COLUMN" in run("score", "old.csv", "--type", "llr", *columns)[2]
     assert run("score")[2].startswith("truecost: no system is named: give at least one file")
     assert run("run")[2] == "truecost: run needs STUDY (see --help)\n"
 

@@ -47,7 +47,7 @@ def test_as_written(run, folder):
     lines = out.splitlines()
     assert lines[0].split()[:4] == ["rank", "place", "system", "atwv"]
     assert [line.split()[2] for line in lines[1:4]] == ["good", "fair", "poor"]
-    assert all(line.startswith(("(1) alone", "left out, ")) for line in lines[4:])
+    assert all(line.startswith(("(1) unadjusted", "left out, ")) for line in lines[4:])
     assert {p.name for p in (folder / "board").iterdir()} == {"result.json", "report.html"}
     stored = json.loads((folder / "board/result.json").read_text())
     assert [s["system"] for s in of_type(stored, "search")] == ["good", "fair", "poor"]
