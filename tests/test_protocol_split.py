@@ -404,7 +404,7 @@ TEN = Samples.from_arrays(["a", "b"] * 5, {"speaker": [*"aabbccddee"]}, {"device
         ({"shares": {"a": 1.0, "b": 0.0}}, "shares b is 0: give a number above 0"),
         ({"shares": {"a": 1.5, "b": -0.5}}, "shares b is -0.5: give a number above 0"),
         ({"shares": {"a": 0.5, "b": float("nan")}}, "shares b is nan"),
-        ({"shares": {"a": 80, "b": 20}}, "sum to 100, not to 1: a=0.8,b=0.2 would do"),
+        ({"shares": {"a": 80, "b": 20}}, "sum to 100, not to 1: change them, such as a=0.8,b=0.2"),
         ({"shares": {"a": 0.5, " b": 0.5}}, "set name ' b': write a word"),
         ({"seed": -1, "folds": 2}, "seed is -1: give a number at least 0"),
         ({"folds": 2, "strata": ["devise"]}, "'devise' is not known .did you mean 'device'"),
