@@ -70,7 +70,7 @@ def test_users_and_labels_beside_the_log(tmp_path):
     ("words", "said"),
     [
         ({}, r"collected by neither A nor B .*a=NAME b=NAME"),
-        ({"a": "prod"}, "the name of one model is given: a and b go together"),
+        ({"a": "prod"}, "the name of one model is given: give both a and b"),
         ({"a": "prod", "b": "prod"}, "a and b are both 'prod': name two models"),
         ({"a": "prod", "b": "cnd"}, r"by 'cnd' \(did you mean 'cand'\?\); column 'model' has"),
         (

@@ -135,7 +135,10 @@ def test_the_task_is_short():
         for line in text.splitlines()
     ]
     assert len(lines) <= MOST
-    assert f"That is all, {len(lines)} lines of Python in one folder." in GUIDE.read_text("utf-8")
+    assert (
+        f"The task is now complete: {len(lines)} lines of Python in one folder."
+        in GUIDE.read_text("utf-8")
+    )
 
 
 def test_the_guide_names_what_it_imports():

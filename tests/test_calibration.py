@@ -539,7 +539,7 @@ def test_temperature_without_overlap_is_refused():
         (([1, np.nan], [1, 0]), tc.InputError, "1 trial has a score that cannot"),
         (([1, 2], [1, 2]), tc.InputError, "expected to be 1"),
         (([], []), tc.InputError, "no trials"),
-        (([[1, 2]], [1]), tc.InputError, "one score a trial"),
+        (([[1, 2]], [1]), tc.InputError, "one score per trial"),
     ],
 )
 def test_arrays_that_cannot_be_fitted(arguments, error, message):

@@ -39,7 +39,7 @@ def test_numbers_are_those_of_the_paper_and_count_up():
             assert own == [f"{kind}00{paper}-{k}" for k in range(1, len(own) + 1)]
     heading = ""
     for line in TEXT.splitlines():
-        if paper := re.match(r"## Paper (\d{3})", line):
+        if paper := re.match(r"## .* \(number (\d{3})\)", line):
             heading = paper[1]
         if entry := ENTRY.match(line):
             assert entry[1][1:4] == heading

@@ -171,7 +171,7 @@ HEAD = b"score,label\n"
         (gzip.compress(HEAD + b"1,1\n0,0\n", mtime=0), "parts/2.csv: cannot be read in parts"),
         (b"score,lab", "parts/2.csv: the file has a header line (score, lab"),
         (b"", "parts/2.csv: the file is empty"),
-        (None, "parts/2.csv: is a device"),
+        (None, "parts/2.csv: this is a device"),
         (HEAD, ""),
     ],
     ids=["gzip", "half a line", "empty", "device", "no rows"],

@@ -119,8 +119,8 @@ def test_two_people_and_a_third_who_adjudicates(clips, running):
 
 
 @pytest.mark.parametrize(("arguments", "code", "said"), [
-    (["clips.csv", "-o", "out", "--classes", "yes"], 2, "two different classes"),
-    (["clips.csv", "-o", "out", "--classes", "yes,yes"], 2, "two different classes"),
+    (["clips.csv", "-o", "out", "--classes", "yes"], 2, "two or more different classes"),
+    (["clips.csv", "-o", "out", "--classes", "yes,yes"], 2, "two or more different classes"),
     (["clips.csv", "-o", "out", *ASKED, "--overlap", "2"], 2, "fewer people"),
     (["clips.csv", "-o", "out", *ASKED, "--id", "nix"], 2, "nix"),
     (["clips.csv", "-o", "out", "--classes", "a,b", "--audio", "cell"], 3, "no such file"),

@@ -36,12 +36,12 @@ def test_what_browsers_know_is_right(tmp_path):
 def test_another_file_is_named_before_anybody_is_asked(tmp_path, kind, head):
     (tmp_path / "seven.wav").write_bytes(head)
     view = viewed(Views(**{kind: "{id}.wav", "folder": str(tmp_path)}), None, ["seven"])
-    with pytest.raises(InputError, match=r"seven\.wav: is no (sound|picture): expected"):
+    with pytest.raises(InputError, match=r"seven\.wav: is not a (sound file|picture): expected"):
         view("seven")
 
 
 def test_a_sound_is_no_picture(tmp_path):
-    with pytest.raises(InputError, match="is no picture"):
+    with pytest.raises(InputError, match="is not a picture"):
         check(clip(tmp_path / "a.wav"), "image")
 
 

@@ -575,7 +575,7 @@ def test_the_port_of_the_scheme_is_not_in_an_origin():
 
 
 def test_one_server_serves_a_store(path, page):
-    with pytest.raises(UsageError, match=r"answers\.sqlite: another server"):
+    with pytest.raises(UsageError, match=r"answers\.sqlite: another command is serving"):
         serve(path, SETTINGS)
     page.stop()
     with pytest.raises(OSError, match="refused"):

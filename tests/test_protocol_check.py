@@ -386,7 +386,7 @@ def test_folds_are_in_the_order_of_their_numbers():
     ("options", "error", "said"),
     [
         ({"prior": 1.0}, UsageError, "above 0 and below 1"),
-        ({"prior": 0.1, "priors": {"0": 1}}, UsageError, "give one of them"),
+        ({"prior": 0.1, "priors": {"0": 1}}, UsageError, "keep one of them"),
         ({"target": "1"}, UsageError, "needs prior"),
         ({"prior": 0.1, "target": "x"}, UsageError, "target is 'x': use target=0 or"),
         ({"priors": {"0": 0.5}}, UsageError, "lacks 1"),

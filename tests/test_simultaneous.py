@@ -381,6 +381,6 @@ def test_subsets_that_hold_alone_are_marked_everywhere(study, capsys):
     assert len(found) == 11 * 3
     assert single == marks != []
     assert {r["counts"]["compared"] for r in marks} == {33}
-    assert sum(line.endswith(", alone") for line in out.splitlines()) == len(marks)
+    assert sum(line.endswith(", unadjusted") for line in out.splitlines()) == len(marks)
     assert "a difference marked unadjusted is significant by its own interval" in err
-    assert "alone" in (study / "out/report.html").read_text()
+    assert "unadjusted" in (study / "out/report.html").read_text()

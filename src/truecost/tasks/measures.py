@@ -201,7 +201,8 @@ def find(text: str, task: str = "") -> Measure:
         searched = (others, own) if name.lower() in others else (own, others)
         known = ELSEWHERE.get(name.lower().replace("-", "_"), "")
         hint = f" (did you mean {known!r}?)" if known in own else ""
-        hint = hint or near(name, searched[0]) or ("" if task else near(name, searched[1]))
+        of_one = [text for text in searched[1] if not task or "/" not in text]  # of one task only
+        hint = hint or near(name, searched[0]) or near(name, of_one)
         raise UsageError(
             f"measure {name!r} is not known{hint}: truecost list measures{f' {task}' * bool(task)} "
             f"shows them all"
