@@ -108,6 +108,7 @@ def test_the_figures_of_the_paper_are_those_of_benchmarks_and_coverage_and_its_s
 def test_one_version_everywhere():
     lines = page("../CITATION.cff").splitlines()
     assert f"version: {truecost.__version__}" in lines
+    assert f"version = {{{truecost.__version__}}}" in page("faq.md")
     assert re.search(
         rf"^## \[{re.escape(truecost.__version__)}\] - ", page("../CHANGELOG.md"), re.M
     )
