@@ -157,7 +157,7 @@ USAGE = {  # arguments, exit code, what the message must say
     "a measure we replace": (
         ["score", "a.csv", *BASE, "--measure", "f1"],
         2,
-        ["by --also f1", "compare by nec"],
+        ["(--also f1)", "compare by nec"],
     ),
     "ranks only": (
         ["score", "a.csv", "--type", "score", "--map", MAP, "--measure", "cllr"],
@@ -202,7 +202,12 @@ USAGE = {  # arguments, exit code, what the message must say
     "posteriors outside 0 to 1": (
         ["score", "a.csv", "--type", "posterior", "--map", MAP],
         3,
-        ["posteriors lie outside 0 to 1 (logarithms? use --type llr", "line 2"],
+        ["posteriors lie outside 0 to 1 (likelihood ratios? --type llr", "line 2"],
+    ),
+    "a decimal comma in a threshold": (
+        ["score", "a.csv", "--type", "llr", "--map", MAP, "--threshold", "0,5"],
+        2,
+        ["--threshold '0,5' is not understood: give a number or bayes; did you mean 0.5?"],
     ),
     "posteriors that sum to more": (
         ["score", "p.csv", "--type", "posterior", "--map", "score=a+b,label=y"],

@@ -360,7 +360,7 @@ def test_rough_edges_of_names_and_options(run, folder):
         in run("score", "old.csv", "--type", "llr", "--preset", "sre2010")[2]
     )
     columns = ("--score", "s", "--label", "y", "--unit", "speaker")
-    assert "--map unit=COLUMN" in run("score", "old.csv", "--type", "llr", *columns)[2]
+    assert "name one with --unit COLUMN" in run("score", "old.csv", "--type", "llr", *columns)[2]
     assert run("score")[2].startswith("truecost: no system is named: give at least one file")
     assert run("run")[2] == "truecost: run needs STUDY (see --help)\n"
 

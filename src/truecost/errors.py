@@ -147,7 +147,11 @@ def near(word: object, known: Iterable[object], cutoff: float = 0.6) -> str:
 
 
 def share_of(text: str) -> str:
-    """The probable cause of a text that is no number: a share in percent; empty for any other."""
+    """The probable cause of a text that is no number: a share in percent, or a decimal comma; empty
+    for any other.
+    """
+    if decimal := re.fullmatch(r"\s*(\d+),(\d+)\s*", text):
+        return f"; did you mean {decimal[1]}.{decimal[2]}?"
     found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*%\s*", text)
     return f"; did you mean {float(found[1]) / 100:g}?" if found else ""
 

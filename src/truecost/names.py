@@ -7,7 +7,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Literal, TypeVar
 
-from truecost.errors import InputError, UsageError, share_of
+from truecost.errors import InputError, UsageError, near, share_of
 
 SCORED = ("score", "compare", "plan", "leaderboard")  # verbs that make figures
 COUNTED = (*SCORED, "threshold")
@@ -249,7 +249,15 @@ def number_or_numbers(text: str, flag: str) -> float | tuple[float, ...]:
 
 def number_or_bayes(text: str, flag: str) -> float | str:
     """A number, or the word bayes."""
-    return text if text == "bayes" else numbers(text, flag)[0]
+    if text == "bayes":
+        return text
+    try:
+        return float(text)
+    except ValueError as error:
+        hint = near(text, ["bayes"]) or share_of(text)
+        raise UsageError(
+            f"{flag} {text!r} is not understood: give a number or bayes{hint}"
+        ) from error
 
 
 def words(text: str, flag: str) -> tuple[str, ...]:

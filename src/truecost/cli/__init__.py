@@ -188,9 +188,9 @@ def _run(arguments: list[str]) -> int:
         hint = "; write -- before the program" if measures and not others else ""
         return _fail(EXIT_USAGE, f"{_plain(error)}{hint}", debug)
     except InputError as error:
-        return _fail(EXIT_INPUT, str(error), debug)
+        return _fail(EXIT_INPUT, _as_given(str(error), own), debug)
     except TruecostError as error:
-        return _fail(EXIT_USAGE, str(error), debug)
+        return _fail(EXIT_USAGE, _as_given(str(error), own), debug)
     except Terminated:
         return _fail(EXIT_TERMINATED, "terminated", debug)
     except KeyboardInterrupt:
@@ -250,6 +250,8 @@ def _plain(error: Exception) -> str:
     lacking = re.fullmatch(r'Command "(.+)" parameter (\S+) requires an argument\.', said)
     if lacking:
         said = f"{lacking[1]} needs {lacking[2]}"
+    if unused := re.fullmatch(r"Unused Tokens: (\[.*\])\.", said):
+        said = f"{unused[1][1:-1]} is not an argument here: give the option that it belongs to"
     unknown = re.match(r"Unknown (?:option: \"?--|command \")([\w-]+)", said)
     word, option = unknown[1] if unknown else "", said.startswith("Unknown option")
     if where := ELSEWHERE.get(word.removesuffix("s")):
@@ -262,6 +264,15 @@ def _plain(error: Exception) -> str:
     elif key and (tasks := [task for task in names() if key in _flags_of(task)]):
         said = f"{said.partition('. Did you')[0]}. It is an option of {', '.join(tasks)}"
     return f"{said} (see --help)"
+
+
+def _as_given(text: str, arguments: list[str]) -> str:
+    """A message that names a column as the user did: with --unit, where --map unit was not used."""
+    for key in {*re.findall(r"--map (\w+)=COLUMN", text)}:
+        if f"--{key}" in arguments:
+            text = text.replace(f"map one with --map {key}=", f"name one with --map {key}=")
+            text = text.replace(f"--map {key}=COLUMN", f"--{key} COLUMN")
+    return text
 
 
 def _flags_of(task: str) -> set[str]:

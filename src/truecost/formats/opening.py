@@ -353,4 +353,5 @@ def read_toml(path: str) -> dict[str, Any]:
             f"{path}, line {line}: the text is not UTF-8; save the file as UTF-8"
         ) from error
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise UsageError(f"{path}: this is not valid TOML: {why_undecoded(error)}") from error
+        hint = "" if path.endswith(".toml") else "; a study file ends in .toml"
+        raise UsageError(f"{path}: this is not valid TOML: {why_undecoded(error)}{hint}") from error

@@ -181,6 +181,8 @@ def read(
         found = _read_folder(path, stated, formats, empty)
         if found is not None:
             return found
+    if stated is None and path.endswith(".toml"):
+        raise UsageError(f"{path}: a study file is not a table: truecost run {path}")
     data, source = read_bytes(path), source_name(path)
     stated = stated or known_by("" if piped else path, data, formats)
     if empty or not data:

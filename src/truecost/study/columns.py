@@ -215,11 +215,13 @@ def check_scores(table: Table, options: Options, scores: Floats) -> None:
     elif options.kind == "posterior":
         bad = (scores < 0) | (scores > 1)
         known = scores[np.isfinite(scores)]
-        percent = len(known) > 0 and known.min() >= 0 and 1 < known.max() <= 100
+        percent = len(known) > 0 and known.min() >= 0 and known.max() <= 100
+        percent = percent and (known > 1).mean() > 0.05  # a few are wrong values
         noun, verb = "posterior", "lie"
         hint = " (percentages? divide by 100)" if percent else ""
         if len(known) and known.min() < 0:
-            hint = " (logarithms? use --type llr, log-posterior or log-score)"
+            odds = "likelihood ratios? --type llr; other scores? --type score"
+            hint = f" ({odds})" if known.max() > 0 else " (logarithms? --type log-posterior)"
         said = f"outside 0 to 1{hint}"
     else:
         bad, noun, verb, said = np.isinf(scores), "score", "are", "infinite"

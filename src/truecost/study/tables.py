@@ -305,7 +305,8 @@ class ApplicationTable(PartialTable, frozen=True, kw_only=True, omit_defaults=Tr
     priors: Annotated[
         tuple[float, ...],
         Option(
-            "Prior probability of each class, comma-separated, in the order of the classes.",
+            "Prior probability of each class, comma-separated, in the order of the classes "
+            "(for detection: nontarget, target).",
             read=names.numbers,
         ),
     ] = ()

@@ -156,6 +156,10 @@ ELSEWHERE = {  # names of measures in other tools
     **dict.fromkeys(("roc_auc", "auroc"), "auc"),
     "brier_score_loss": "brier",
     **dict.fromkeys(("acc", "accuracy_score"), "accuracy"),
+    **dict.fromkeys(("tpr", "tar", "sensitivity", "hit_rate"), "recall"),
+    **dict.fromkeys(("fnr", "frr"), "p_miss"),
+    "far": "p_fa",
+    "dcf": "act_dcf",
     "matthews_corrcoef": "mcc",
     "cohen_kappa": "kappa",
 }
@@ -202,10 +206,11 @@ def find(text: str, task: str = "") -> Measure:
         known = ELSEWHERE.get(name.lower().replace("-", "_"), "")
         hint = f" (did you mean {known!r}?)" if known in own else ""
         of_one = [text for text in searched[1] if not task or "/" not in text]  # of one task only
-        hint = hint or near(name, searched[0]) or near(name, of_one)
+        hint, where = hint or near(name, searched[0]), f" {task}" if task else ""
+        if not hint and (hint := near(name, of_one)):
+            hint, where = hint.replace("?)", ", of another task?)" if task else "?)"), ""
         raise UsageError(
-            f"measure {name!r} is not known{hint}: truecost list measures{f' {task}' * bool(task)} "
-            f"shows them all"
+            f"measure {name!r} is not known{hint}: truecost list measures{where} shows them all"
         )
     return found.at(parameter) if parameter else found
 
@@ -222,8 +227,8 @@ def refuse_beside(measure: Measure, what: str) -> None:
     if measure.beside:
         where = f"; {what} does not decide by it" if what else ""
         raise UsageError(
-            f"{measure.label} is only a further metric, by --also {measure.label}"
-            f"{where}: it {measure.advice}"
+            f"{measure.label} is only a further metric (--also {measure.label}){where}: it "
+            f"{measure.advice}"
         )
 
 

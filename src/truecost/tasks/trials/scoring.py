@@ -158,8 +158,8 @@ def _allowed(measure: Measure, trials: Trials, available: set[str]) -> Measure:
     if lacking:
         if measure.parts[0] not in {part for parts in PARTS_OF.values() for part in parts}:
             raise UsageError(
-                f"measure {measure.label!r} is not for trials: truecost list measures shows its "
-                f"task"
+                f"measure {measure.label!r} is not for trials: truecost list measures names the "
+                f"task that it is for"
             )
         needed = {*measure.parts} - {"audio"}  # hours go with every type
         wanted = [k for k, parts in PARTS_OF.items() if needed <= {*parts}]
