@@ -132,3 +132,8 @@ def test_metrics_decide_nothing(tmp_path):
     assert always.returncode == 2
     assert "cannot be computed from type decision" in always.stderr
     assert other.returncode == 2
+
+
+def test_the_first_k_classes_need_a_score_of_each_class():
+    with pytest.raises(tc.errors.UsageError, match="here each trial has one score"):
+        tc.score(scores=[0.9, 0.2, 0.8], labels=[1, 0, 1], type="posterior", also="top_k:2")

@@ -209,6 +209,11 @@ USAGE = {  # arguments, exit code, what the message must say
         2,
         ["--threshold '0,5' is not understood: give a number or bayes; did you mean 0.5?"],
     ),
+    "a decimal comma in a prior": (
+        ["score", "a.csv", "--type", "llr", "--map", MAP, "--prior", "0,05"],
+        2,
+        ["--prior '0,05' has two values, 0 and 5; did you mean 0.05?"],
+    ),
     "posteriors that sum to more": (
         ["score", "p.csv", "--type", "posterior", "--map", "score=a+b,label=y"],
         3,

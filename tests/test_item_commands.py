@@ -526,3 +526,24 @@ def test_ids_are_not_taken_for_words_of_a_translation(there, capsys):
     assert (code, "could be kaldi-text (id words) or lines" in err) == (2, True)
     formats = "--input-format kaldi-text --reference-format kaldi-text"
     assert values(f"translation score ref.text hyp.text {formats} --json", capsys)["bleu"] == 100
+
+
+def test_metadata_of_other_ids_are_a_table_and_not_lines(there, capsys):
+    (there / "other.csv").write_text("utt,speaker\nz1,ann\nz2,bob\n")
+    line = "transcripts score ref.trn hyp.trn --unit speaker --metadata other.csv"
+    assert cli.run(line.split()) == 3
+    said = capsys.readouterr().err
+    assert "without a row in the column 'utt' of other.csv: ann-1, ann-2, bob-1" in said
+    assert "--lines" not in said
+
+
+def test_a_share_of_words_has_an_interval_within_0_and_1(there, capsys):
+    """Of two utterances, one of them without an output, the spread is larger than the share."""
+    (there / "r.trn").write_text("a b c (u1)\nd e f g (u2)\n")
+    (there / "h.trn").write_text("a b (u1)\n")
+    line = "transcripts score r.trn h.trn --missing worst --measure unit_accuracy --json"
+    assert cli.run(line.split()) == 0
+    [row] = json.loads(capsys.readouterr().out)["rows"]
+    assert row["lower"] == 0.0
+    assert row["value"] < row["upper"] <= 1.0
+    assert row["value"] == pytest.approx(2 / 7)

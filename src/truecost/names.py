@@ -242,8 +242,10 @@ def whole_numbers(text: str, flag: str) -> tuple[int, ...]:
 
 
 def number_or_numbers(text: str, flag: str) -> float | tuple[float, ...]:
-    """A number, or several separated by commas."""
+    """A share above 0, or several separated by commas."""
     found = numbers(text, flag)
+    if text.startswith("0,") and len(found) == 2:  # a share of 0 is refused anyway
+        raise UsageError(f"{flag} {text!r} has two values, 0 and {found[1]:g}{share_of(text)}")
     return found[0] if len(found) == 1 else found
 
 

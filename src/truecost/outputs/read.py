@@ -270,11 +270,21 @@ def reserved(name: str, items: Items) -> str:
     return "a measure" if name.partition(":")[0] in registry(items.task) else ""
 
 
+def _first(data: bytes) -> bytes:
+    """The first line of a text."""
+    return data.partition(b"\n")[0]
+
+
 def _with_lines(said: str, source: Source, reader: Reader) -> str:
     """The fault of metadata, with a hint where they, or the data they describe, have no ids."""
     for given in source.data.metadata:
         path = given.rpartition("=")[2]
-        if Path(path).is_file() and one_a_line(read_bytes(path)):
+        # A comma in the first line is the header of a table.
+        if (
+            Path(path).is_file()
+            and one_a_line(data := read_bytes(path))
+            and b"," not in _first(data)
+        ):
             return f"{path}: has one value a line and no ids: use --lines COLUMN={path}"
     reference = reader.table(source.data.reference[0], source.data.reference_format)
     if reference.format != "lines":

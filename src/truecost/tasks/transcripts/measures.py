@@ -138,6 +138,7 @@ MEASURES = (
             lambda totals, _: of_sums(totals, WORDS, "substitutions+deletions", "reference", -1),
             edge=True,
             size=(WORDS, "reference"),
+            bounds=(0.0, 1.0),
         ),
         direction="higher",
         advice="it hides insertions: additional words cost nothing; read it together with wer",

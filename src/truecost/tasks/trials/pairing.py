@@ -127,7 +127,8 @@ def _places(a: Trials, b: Trials, ids: Array, other: Array) -> Ints:
         raise InputError(
             f"{a.name} and {b.name} are not scored on the same trials: "
             f"{counted(len(missing), 'trial')} only in {a.name} ({first_five(missing) or 'none'}), "
-            f"{len(extra)} only in {b.name} ({first_five(extra) or 'none'}){hint}"
+            f"{len(extra)} only in {b.name} ({first_five(extra) or 'none'})"
+            f"{hint or '; score the same trials with both, or remove these rows'}"
         )
     differing = names[here != there]  # a soft label of 0 or 1 is one row, not two
     if len(differing):

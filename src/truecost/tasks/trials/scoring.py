@@ -163,6 +163,11 @@ def _allowed(measure: Measure, trials: Trials, available: set[str]) -> Measure:
             )
         needed = {*measure.parts} - {"audio"}  # hours go with every type
         wanted = [k for k, parts in PARTS_OF.items() if needed <= {*parts}]
+        if trials.kind in wanted:
+            raise UsageError(
+                f"measure {measure.label!r} needs a score for each of several classes; here each "
+                f"trial has one score"
+            )
         raise UsageError(
             f"measure {measure.label!r} cannot be computed from type {trials.kind} "
             f"({SCORE_TYPES[trials.kind]}): it needs "
