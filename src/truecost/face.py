@@ -25,8 +25,7 @@ VERBS = {  # what help says of each, where a task says nothing else
     "threshold": "Choose a threshold on one data set, and score it there and on other data "
     "(--test).",
     "leaderboard": "Rank submissions by the first measure; two whose difference is inconclusive "
-    "share "
-    "a rank.",
+    "share a rank.",
 }
 
 
@@ -219,13 +218,9 @@ def item_face(
         wanted="ids",
         about={
             "score": "Score systems against a reference, with confidence intervals.",
-            "plan": "Estimate how many units would halve the width of the interval, or reach a "
-            "given "
-            "half-width.",
             "validate": "Check outputs, with or without the reference.",
             "wanted": "File with the ids that outputs must have, one per line, or any file of the "
-            "task. "
-            "For participants, who have no reference.",
+            "task. For participants, who have no reference.",
             "half_width": "Half-width to reach, as a share: 0.01 for 1 pp.",
             **about,
         },

@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar
 
 from truecost.errors import UsageError, near
 from truecost.names import SCORED
-from truecost.options import Declared, Option, PartialTable, check
+from truecost.options import Declared, Option, PartialTable, check, declared
 
 COSTS = (  # the measures that take prices, what all costs first
     *("total_cost", "cost_misses", "cost_false_alarms", "cost_errors"),
@@ -73,6 +73,18 @@ class Prices(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     def amounts(self) -> dict[str, float]:
         """The given prices, by key."""
         return {key: value for key, value in self.given().items() if key != "currency"}
+
+
+def prices_by_unit(keys: Iterable[str]) -> str:
+    """The keys of prices in words, each with its unit: an error, an hour, a GB for an hour."""
+    found: dict[str, list[str]] = {"an error each": [], "an hour each": [], "a GB for an hour": []}
+    texts = {option.key: option.help for option in declared(Prices)}
+    for key in keys:
+        what = texts[key].removeprefix("Price of ")
+        unit = "an hour each" if what.startswith("an hour") else "an error each"
+        found["a GB for an hour" if what.startswith("a GB") else unit].append(key)
+    said = [f"{', '.join(of)} ({unit})" for unit, of in found.items() if of]
+    return f"{', '.join(said)}, currency (its name)"
 
 
 def _entries(text: str, flag: str) -> tuple[tuple[str, str], ...]:

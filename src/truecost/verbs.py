@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from truecost.errors import UsageError, near
 from truecost.face import Face, at
 from truecost.options import Declared, Option, declared, picked
-from truecost.prices import PRICE, prices_of
+from truecost.prices import PRICE, prices_by_unit, prices_of
 from truecost.study.tables import (
     ApplicationTable,
     DataTable,
@@ -131,25 +131,11 @@ def _task_option(option: Declared, face: Face) -> Declared:
         said = f"Columns, as KEY=COLUMN,...; the keys are {keys} (truecost list map {face.name})."
         option = replace(option, option=replace(option.option, help=said))
     if option is PRICE:
-        said = f"Price, as KEY=VALUE; may be repeated: {_prices_text(face.prices)}."
+        said = f"Price, as KEY=VALUE; may be repeated: {prices_by_unit(face.prices)}."
         option = replace(option, option=replace(option.option, help=said))
     if option.key not in face.shown:
         return option
     return replace(option, option=replace(option.option, shown=face.shown[option.key]))
-
-
-PRICED = {  # what a price is of, by key
-    "an error each": ("miss", "false_alarm", "error"),
-    "an hour each": ("person", "cpu", "gpu", "waiting"),
-    "a GB for an hour": ("memory",),
-}
-
-
-def _prices_text(keys: Iterable[str]) -> str:
-    """The keys of prices, each with its unit."""
-    known = {unit: [key for key in keys if key in of] for unit, of in PRICED.items()}
-    said = [f"{', '.join(of)} ({unit})" for unit, of in known.items() if of]
-    return f"{', '.join(said)}, currency (its name)"
 
 
 def _takes(option: Declared, verb: str) -> bool:

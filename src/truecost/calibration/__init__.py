@@ -49,8 +49,8 @@ class CalibrationTable(PartialTable, frozen=True, kw_only=True, omit_defaults=Tr
     train: Annotated[
         str | dict[str, str] | None,
         Option(
-            "File to fit the calibration on, or one for each system by name; without it scores are "
-            "cross-fitted.",
+            "File to fit the calibration on, or one for each system by name; without it scores "
+            "are cross-fitted.",
             file=True,
             verbs=("study",),  # the command has it in front
         ),

@@ -9,6 +9,7 @@ import itertools
 import os
 import re
 import sys
+from functools import partial
 from typing import get_args
 
 from cyclopts import App, Parameter
@@ -164,7 +165,7 @@ def __getattr__(name: str) -> App:
 
 def run(arguments: list[str]) -> int:
     """Run one command; returns its exit code."""
-    with phrased(str):
+    with phrased(partial(_as_given, arguments=arguments)):
         return _run(arguments)
 
 
@@ -188,9 +189,9 @@ def _run(arguments: list[str]) -> int:
         hint = "; write -- before the program" if measures and not others else ""
         return _fail(EXIT_USAGE, f"{_plain(error)}{hint}", debug)
     except InputError as error:
-        return _fail(EXIT_INPUT, _as_given(str(error), own), debug)
+        return _fail(EXIT_INPUT, str(error), debug)
     except TruecostError as error:
-        return _fail(EXIT_USAGE, _as_given(str(error), own), debug)
+        return _fail(EXIT_USAGE, str(error), debug)
     except Terminated:
         return _fail(EXIT_TERMINATED, "terminated", debug)
     except KeyboardInterrupt:

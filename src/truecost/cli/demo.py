@@ -100,8 +100,8 @@ def _copied(name: str, place: Path, target: Path) -> int:
         there = target / path.name
         if there.exists() and there.read_bytes() != path.read_bytes():
             raise UsageError(
-                f"{there}: a file of this name with other content exists: name another folder with "
-                "-o"
+                f"{there}: a file of this name with other content exists: name another folder "
+                "with -o"
             )
     try:
         target.mkdir(parents=True, exist_ok=True)

@@ -329,8 +329,8 @@ class Estimate(Row, frozen=True, kw_only=True, eq=False):
         units = float(np.ceil(self.n_units * grown * (1 - 1e-9)))  # rounding: 480 stays 480
         if units > MOST_UNITS:
             raise UsageError(
-                f"--half-width {wanted:g} would need more than {MOST_UNITS:g} units: give a larger "
-                "half-width"
+                f"--half-width {wanted:g} would need more than {MOST_UNITS:g} units: give a "
+                "larger half-width"
             )
         return units
 

@@ -14,6 +14,7 @@ from truecost.errors import InputError, TruecostError, UsageError, counted, firs
 from truecost.formats import Table, read_bytes
 from truecost.formats.compound import identified, resolved
 from truecost.formats.manifests import MANIFEST, as_output
+from truecost.formats.opening import first_line
 from truecost.formats.segments import KEYS
 from truecost.formats.table import optional_texts, unit_columns
 from truecost.formats.transcripts import one_a_line
@@ -270,21 +271,12 @@ def reserved(name: str, items: Items) -> str:
     return "a measure" if name.partition(":")[0] in registry(items.task) else ""
 
 
-def _first(data: bytes) -> bytes:
-    """The first line of a text."""
-    return data.partition(b"\n")[0]
-
-
 def _with_lines(said: str, source: Source, reader: Reader) -> str:
     """The fault of metadata, with a hint where they, or the data they describe, have no ids."""
     for given in source.data.metadata:
         path = given.rpartition("=")[2]
-        # A comma in the first line is the header of a table.
-        if (
-            Path(path).is_file()
-            and one_a_line(data := read_bytes(path))
-            and b"," not in _first(data)
-        ):
+        table = Path(path).is_file() and b"," in first_line(path)  # the header of one
+        if Path(path).is_file() and not table and one_a_line(read_bytes(path)):
             return f"{path}: has one value a line and no ids: use --lines COLUMN={path}"
     reference = reader.table(source.data.reference[0], source.data.reference_format)
     if reference.format != "lines":

@@ -76,8 +76,8 @@ def join(samples: Samples | Mapping[str, Samples]) -> Joined:
         )
     if any(part.sets is not None for part in parts):
         raise UsageError(
-            "each file is a set of its own, named NAME=FILE: leave set out of the map, or give one "
-            "table"
+            "each file is a set of its own, named NAME=FILE: leave set out of the map, or give "
+            "one table"
         )
     first = parts[0]
     for part in parts[1:]:

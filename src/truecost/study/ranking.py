@@ -189,9 +189,9 @@ def rank(
         raise UsageError(f"a leaderboard needs at least two submissions{said}")
     if study.data.missing == "drop":
         raise UsageError(
-            "a leaderboard ranks on the same trials, and --missing drop would leave out different "
-            "trials for each submission: use --missing worst, or --keep-going to leave out whole "
-            "submissions"
+            "a leaderboard ranks on the same trials, and --missing drop would leave out "
+            "different trials for each submission: use --missing worst, or --keep-going to leave "
+            "out whole submissions"
         )
     check_study(study)
     _check_first(study)

@@ -70,8 +70,8 @@ def score_of_kind(text: str, kind: Kind) -> Measure:
         if kind.name == READY:
             raise UsageError(
                 f"score {text!r} cannot be computed: the table has scores, but no outputs that "
-                f"could be counted; leave the score out (it is {known}), or give event logs of the "
-                "outputs"
+                f"could be counted; leave the score out (it is {known}), or give event logs of "
+                "the outputs"
             )
         why = kind.refused.get(name, f"it is no score of {kind.name}")
         raise UsageError(f"score {text!r} is not for {kind.name}: {why}; take {known}")
