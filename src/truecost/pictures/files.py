@@ -199,11 +199,17 @@ class _Walk:
         room = {"middle": 0.5, "end": 1.0}.get(whole.get("text-anchor", ""), 0.0)
         x = float(element.get("x", 0)) - room * width(element.text, font, size)
         self.canvas.setFillColor(whole.get("fill", LIGHT["ink"]))
-        text = self.canvas.beginText()
-        text.setFont(font, size)
-        text.setTextTransform(1, 0, 0, -1, x, float(element.get("y", 0)))
-        text.textOut(element.text)
-        self.canvas.drawText(text)
+        self.canvas.setStrokeColor(whole.get("stroke", LIGHT["paper"]))
+        self.canvas.setLineWidth(float(whole.get("stroke-width", 0)))
+        for mode in (
+            (1, 0) if "stroke" in whole.attrib else (0,)
+        ):  # the paper around it, then itself
+            text = self.canvas.beginText()
+            text.setTextRenderMode(mode)
+            text.setFont(font, size)
+            text.setTextTransform(1, 0, 0, -1, x, float(element.get("y", 0)))
+            text.textOut(element.text)
+            self.canvas.drawText(text)
 
 
 def _follow(path: Any, steps: str) -> None:

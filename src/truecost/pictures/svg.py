@@ -45,10 +45,10 @@ def inline(frame: Frame, look: str, key: str) -> str:
     return (
         f'<svg class="{look}" xmlns="{XMLNS}" {size} height="{_n(frame.height)}" {words}{live}>'
         f"<defs>{clips}</defs>"
-        f'<g class="axes">{"".join(_axes(frame))}</g>{"".join(_words(frame))}'
+        f'<g class="axes">{"".join(_axes(frame))}</g>'
         f'<g clip-path="url(#{key}c)" class="data">{"".join(_back(frame))}</g>'
-        f'<g class="marks"{inside}>'
-        f"{''.join(_front(frame))}</g>{''.join(_strip(frame))}{''.join(_legend(frame))}</svg>"
+        f'<g class="marks"{inside}>{"".join(_front(frame))}</g>'
+        f"{''.join(_words(frame))}{''.join(_strip(frame))}{''.join(_legend(frame))}</svg>"
     )
 
 
