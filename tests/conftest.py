@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
+from assembled import assemble_once
 from compiled import compile_once
 from here import here
 from truecost import study
@@ -56,6 +57,7 @@ def pytest_sessionstart(session):
     os.cpu_count = lambda: 1
     os.sched_getaffinity = lambda _: {0}
     compile_once()
+    assemble_once()
 
 
 def pytest_collection_modifyitems(items):

@@ -27,7 +27,9 @@ def started(*arguments, **options):
 
 RESIDENT = """
 import contextlib, io, json, sys
+from assembled import assemble_once
 from truecost.cli import run
+assemble_once()
 for line in sys.stdin:
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
@@ -46,7 +48,7 @@ def resident(folder, **environment):
     with subprocess.Popen(
         [sys.executable, "-c", RESIDENT],
         cwd=folder,
-        env={**os.environ, **environment},
+        env={**os.environ, **environment, "PYTHONPATH": str(Path(__file__).parent)},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
