@@ -46,8 +46,8 @@ comes after each batch, and before the stream with the first labels. Answers tha
 about items of earlier batches. There may be none. Programs with `"snapshots": true` get ::
 
     {"message": "snapshot", "n": 4}
-    {"n": 4, "state": "whatever text brings it back"}
-    {"message": "restore", "n": 5, "state": "whatever text brings it back"}
+    {"n": 4, "state": "any text that restores the state"}
+    {"message": "restore", "n": 5, "state": "any text that restores the state"}
     {"n": 5}
 
 Lifelong learning
