@@ -315,7 +315,7 @@ class Stream:
         Short hash of the items, features and labels. A run can be resumed only with a stream that
         has the same hash.
     signature : str
-        Origin of the stream, such as `digits|order:dirichlet|chunks:10|seed:0`.
+        Origin of the stream, such as `digits|order:dirichlet|seed:0`.
     target : str, optional
         Label of the target in the source (detection); None if the labels of the source are 0 and 1.
     """
