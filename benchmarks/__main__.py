@@ -54,7 +54,7 @@ def report(interval_trials: int, point_trials: int, repeats: int, part: int = 1)
     return "\n\n".join(
         [
             "\n".join(f"- {line}" for line in machine()),
-            f"95 % intervals, 1,000 replicates, 1,000 speakers, {interval_trials:,} trials; peer: "
+            f"95% intervals, 1,000 replicates, 1,000 speakers, {interval_trials:,} trials; peer: "
             f"confidence-intervals. Median of {repeats} repeats (least to greatest).",
             table(heads, [row.cells for row in interval_rows]),
             f"Points of {point_trials:,} trials; peer: scikit-learn's `roc_curve` alone.",

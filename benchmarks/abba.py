@@ -1,4 +1,4 @@
-"""AB/BA: ratios of two models with 95 % intervals from a million collected items.
+"""AB/BA: ratios of two models with 95% intervals from a million collected items.
 
 No tool for it exists, so the peer is what teams write: a loop of numpy that draws users (or items)
 with replacement and divides the counts again. It computes the direct ratios alone; truecost

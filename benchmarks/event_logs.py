@@ -1,7 +1,7 @@
 """Event logs that are made from a seed, the usual script that scores one, and the steps of ours.
 
-A log has batches of 60 items, 3 % of them targets. A detector is right about 95 % before it adapts
-and about 96 % afterwards. A person answers 4 questions a batch, and 8 before the stream. Scores
+A log has batches of 60 items, 3% of them targets. A detector is right about 95% before it adapts
+and about 96% afterwards. A person answers 4 questions a batch, and 8 before the stream. Scores
 have all their digits, as learners write them.
 """
 

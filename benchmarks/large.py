@@ -85,7 +85,7 @@ def figures(number: int) -> pl.DataFrame:
 
 
 def written(folder: Path, rows: int) -> None:
-    """Files of trials, 5 % of them targets."""
+    """Files of trials, 5% of them targets."""
     for start in range(0, rows, EACH):
         draws, size = np.random.default_rng(start), min(EACH, rows - start)
         target = draws.random(size) < 0.05

@@ -26,7 +26,7 @@ Texts = list[str]
 
 
 def make(sentences: int, seed: int = 1) -> tuple[Texts, Texts]:
-    """References of 5 to 35 words of a skewed vocabulary, and outputs with 16 % of them wrong."""
+    """References of 5 to 35 words of a skewed vocabulary, and outputs with 16% of them wrong."""
     rng = np.random.default_rng(seed)
     ranks = np.minimum(rng.exponential(500, 40 * sentences).astype(int), 4999)
     words = iter([f"{'etaoinshr'[r % 9]}w{r}" for r in ranks])

@@ -1,4 +1,4 @@
-"""BLEU and chrF of a corpus with 95 % intervals; the peer is sacrebleu's own bootstrap.
+"""BLEU and chrF of a corpus with 95% intervals; the peer is sacrebleu's own bootstrap.
 
 Both sides cut words with sacrebleu's tokeniser 13a, which remembers the texts that it has seen:
 each work here starts with a new one. truecost starts with tables of ids and texts, which it joins

@@ -45,10 +45,14 @@ def resident(folder, **environment):
     The second and later ones find what the process has imported; what happens at the start of a
     process needs one for each command.
     """
+    known, tests = {**os.environ, **environment}, str(Path(__file__).parent)
     with subprocess.Popen(
         [sys.executable, "-c", RESIDENT],
         cwd=folder,
-        env={**os.environ, **environment, "PYTHONPATH": str(Path(__file__).parent)},
+        env={
+            **known,
+            "PYTHONPATH": os.pathsep.join(filter(None, (tests, known.get("PYTHONPATH")))),
+        },
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,

@@ -334,8 +334,8 @@ def test_what_was_seen_and_what_was_not_is_told():
     train = drawn(400, seed=1, units=20)
     log = drawn(400, seed=2, units=20)
     problems = calibrate_machine(log, train).problems
-    assert problems[0].startswith("400 of the items stand in both log and log (log00000, ")
-    assert problems[1].startswith("20 of the units stand in both log and log (log-0000, ")
+    assert problems[0].startswith("400 of the items are in both log and log (log00000, ")
+    assert problems[1].startswith("20 of the units are in both log and log (log-0000, ")
     low = replace(train.take(train.machine < 40), name="low")
     assert any(
         "items have a machine score beyond those of the labelled items (0." in p
@@ -354,7 +354,7 @@ def test_poly3_falls_back_and_says_so():
     found = calibrate_machine(drawn(1500), method="poly3")
     [problem] = found.problems
     assert problem.startswith("the cubic polynomial falls and leaves [0, 1] at low and high scores")
-    assert problem.endswith("a monotone spline takes its place (in 5 of 5 fits)")
+    assert problem.endswith("a monotone spline is used instead (in 5 of 5 fits)")
     assert (found.probabilities == calibrate_machine(drawn(1500)).probabilities).all()
     assert (found.method, found.fallbacks) == ("spline", 5)
     assert found.fitted == "spline (poly3 fell back in 5 of 5 folds)"

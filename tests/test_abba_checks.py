@@ -146,9 +146,9 @@ def test_pooled_rows_are_flagged_where_the_label_mix_differs(units):
     assert found_in(describe(equal), "label mix")[0].state == "ok"
     [warning] = found_in(describe(other), "label mix")
     assert warning.text == (
-        "of the items that both models accept 66.67% of A's and 25% of B's are true accepts "
-        f"(p = {warning.p:.2g}): the pooled estimate assumes that these are equal; trust the "
-        "direct one"
+        "items that both models accept: the share of true accepts is 66.67% in arm A and 25% in "
+        f"arm B (p = {warning.p:.2g}), but the pooled estimate assumes equal shares: trust the "
+        "direct estimate"
     )
 
 
@@ -180,7 +180,7 @@ def test_the_split_needs_a_plan_and_all_units():
 def test_what_is_said_of_the_split():
     [fine] = split_found(Traffic(units=(5012, 4988), split=0.5))
     assert fine.state == "ok"
-    assert fine.text == "A has 5012 of 10000 units where 50% were planned (p = 0.82)"
+    assert fine.text == "A has 5012 of 10000 units, and 50% were planned (p = 0.82)"
     [broken] = split_found(Traffic(units=(5300, 4700), split=0.5))
     assert (broken.name, broken.state) == ("traffic split", "warning")
     assert broken.text.endswith(
@@ -228,7 +228,7 @@ def test_cells_by_brute_force():
 
 
 def test_a_right_machine_is_rarely_warned_of():
-    """Labels drawn as the machine says, some 15 a cell: 5 % of the logs may be warned of."""
+    """Labels drawn as the machine says, some 15 a cell: 5% of the logs may be warned of."""
     rng = np.random.default_rng(6)
     logs = [describe(with_machine(rng, cells=(30, 30, 30, 30))) for _ in range(400)]
     warned = [c.state == "warning" for d in logs for c in d.checks if c.name.startswith("machine")]
@@ -436,4 +436,4 @@ def test_rows_of_subsets_and_of_other_deployments_are_passed_over():
 
 def test_warnings_are_what_is_to_be_told():
     description = describe(counted((540, 60, 240, 2), (270, 630, 720, 480)))
-    assert [w.split(" ")[0] for w in description.warnings] == ["01B", "of"]
+    assert [w.split(" ")[0] for w in description.warnings] == ["01B", "items"]

@@ -221,7 +221,9 @@ BOTH = BOTH.replace("score_a,score_b,0.9,0.9", "score_a,score_b").rstrip() + ",0
 def test_scores_count_where_both_are_found_by_name(loaded):
     found = loaded(log=BOTH)
     assert found.other.all()
-    assert found.problems == ("scores decide: accept_a, accept_b not used (map them to use them)",)
+    assert found.problems == (
+        "scores decide; accept_a, accept_b are not used (map them to use them)",
+    )
     mapped = {"accept_a": "accept_a", "accept_b": "accept_b"}
     chosen = loaded(log=BOTH, columns=mapped, **NO_SCORES)
     assert chosen.other.tolist() == [True, False, False, True]
@@ -256,14 +258,14 @@ BAD = {
     ),
     "label": (
         {(2, "label"): "2", (3, "label"): "maybe"},
-        "2 labels are outside {0, 1} (column 'label'): line 2 (id u3, '2'), line 3 (id u1, "
+        "2 labels are neither 0 nor 1 (column 'label'): line 2 (id u3, '2'), line 3 (id u1, "
         "'maybe'); 1 is a true accept and 0 a false one (target names another label of a true "
         "one); leave the cell empty where there is no "
         "label",
     ),
     "one label": (
         {(2, "label"): "0.5"},
-        "1 label is outside {0, 1} (column 'label'): line 2 (id u3, '0.5'); 1 is",
+        "1 label is neither 0 nor 1 (column 'label'): line 2 (id u3, '0.5'); 1 is",
     ),
     "no labels": (
         {(0, "label"): ""},
@@ -274,8 +276,8 @@ BAD = {
     "score": (
         {(3, "score_b"): "", (4, "score_b"): "inf"},
         "2 scores are missing or infinite (column 'score_b', model B): line 3 (id u1, empty), line "
-        "4 (id u2, inf); every item needs the score of both models; if one finds nothing offline, "
-        "write -inf or a score below its threshold",
+        "4 (id u2, inf); every item needs the score of both models; if a model finds nothing "
+        "offline, write -inf or a score below its threshold",
     ),
     "own score": (
         {(4, "score_b"): "-inf"},
@@ -289,13 +291,13 @@ BAD = {
     ),
     "no number": (
         {(3, "score_a"): "high"},
-        "1 value of the score_a (column 'score_a') where numbers were expected: 'high' at line 3",
+        "1 value of the score_a (column 'score_a') is not a number: 'high' at line 3",
     ),
     "below": (
         {(3, "score_a"): "0.41", (6, "score_a"): "0.4999999999"},
         "2 of 3 items collected by A (66.67%) are rejected offline, below its threshold 0.5: line "
         "3 "
-        "(id u1, 0.41), line 6 (id u4, 0.4999999999); the model decides otherwise offline than "
+        "(id u1, 0.41), line 6 (id u4, 0.4999999999); the model decides differently offline and "
         "online, scores are rounded, or threshold_a is not the deployed one: correct the scores or "
         'threshold_a, or leave these items out with mismatch="drop"',
     ),
@@ -310,7 +312,7 @@ BAD = {
     "empty id": ({(4, "id"): " "}, "1 id is empty: line 4"),
     "machine": (
         {(0, "machine"): "0.5", (4, "machine"): "x"},
-        "1 value of the machine (column 'machine') where numbers were expected: 'x' at line 4",
+        "1 value of the machine (column 'machine') is not a number: 'x' at line 4",
     ),
     "no machine": (
         {(0, "machine"): "0.5", (4, "machine"): ""},
@@ -376,7 +378,7 @@ def test_decisions_against_the_model_that_collected(loaded):
         loaded(log=REJECTED, **NO_SCORES)
     assert str(caught.value) == (
         "log.csv: 1 of 2 items collected by A (50%) is rejected offline: line 3 (id u2); "
-        "the model decides otherwise offline than online: correct the decisions, or leave these "
+        "the model decides differently offline and online: correct the decisions, or leave these "
         'items out with mismatch="drop"'
     )
     found = loaded(log=REJECTED, mismatch="drop", **NO_SCORES)
@@ -407,7 +409,7 @@ def test_an_error_of_a_row_without_id_or_line_names_its_place():
     with pytest.raises(tc.InputError) as caught:
         collected_items(**log, label=[1, 7], name="mine")
     assert str(caught.value).startswith(
-        "mine: 1 label is outside {0, 1} (column 'label'): row 1 ('7')"
+        "mine: 1 label is neither 0 nor 1 (column 'label'): row 1 ('7')"
     )
     with pytest.raises(tc.InputError, match=r"row 1 \(id b, '7'\)"):
         collected_items(**log, label=[1, 7], ids=["a", "b"])
@@ -450,19 +452,19 @@ def test_options_out_of_range_are_refused(options, said):
     [
         (
             {"dropped": ["collected_by"]},
-            "log.csv: no column gives collected_by; the columns are id, score_a, score_b, label, "
-            "unit, room: collected_by=COLUMN",
+            "log.csv: there is no column for collected_by; the columns are id, score_a, score_b, "
+            "label, unit, room: name it with collected_by=COLUMN",
         ),
         (
             {"dropped": ["score_b"]},
-            "log.csv: no columns give the scores of both models; the columns are id, collected_by, "
-            "score_a, label, unit, room: score_a=COLUMN,score_b=COLUMN, or accept_a and "
-            "accept_b where only decisions are known",
+            "log.csv: no columns have the scores of both models; the columns are id, collected_by, "
+            "score_a, label, unit, room: name them with score_a=COLUMN,score_b=COLUMN, or "
+            "accept_a and accept_b where only decisions are known",
         ),
         (
             {"dropped": ["score_b"], "columns": {"score_a": "score_a"}},
-            "log.csv: no column gives score_b; the columns are id, collected_by, score_a, label, "
-            "unit, room: score_b=COLUMN",
+            "log.csv: there is no column for score_b; the columns are id, collected_by, score_a, "
+            "label, unit, room: name it with score_b=COLUMN",
         ),
         (
             {"columns": {"score_a": "sa"}},
@@ -474,7 +476,7 @@ def test_options_out_of_range_are_refused(options, said):
         ),
         (
             {"log": DECIDED},
-            "threshold_a is for scores, and column 'accept_a' holds decisions: map score_a "
+            "threshold_a is for scores, and column 'accept_a' has decisions: map score_a "
             "and score_b, or leave it out",
         ),
         (
@@ -576,8 +578,8 @@ def test_whole_numbers_of_users_match_their_texts(loaded):
     [
         (
             USERS.replace("ben,A,2\n", "").replace("cid,B", "cid,A"),
-            "users.csv: 2 units of log.csv not listed in the arm that collected: ben (A), cid (B); "
-            "list every unit of each arm, also units without accepted items",
+            "users.csv: 2 units of log.csv not listed in the arm that collected their items: ben "
+            "(A), cid (B); list every unit of each arm, also units without accepted items",
         ),
         (
             USERS.replace("eva", "ann"),
@@ -615,7 +617,7 @@ def test_bad_lists_of_users(loaded, users, said):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"dropped": ["unit"]}, "users.csv: a list of users needs to know the unit of each item"),
+        ({"dropped": ["unit"]}, "users.csv: a list of users needs the unit of each item"),
         ({"units": (9, 9)}, "a list of users has their number: leave out units_a, units_b"),
         ({"units": (1, 1)}, "a list of users has their number: leave out units_a, units_b"),
         ({"exposure": (9, 9)}, "users.csv has the exposure of each user: leave out exposure_a"),
@@ -647,7 +649,7 @@ def test_a_model_that_finds_nothing_offline_scores_minus_infinity(loaded):
         loaded({(3, "score_a"): "-inf"}, threshold_a=None)
     assert str(caught.value) == (
         "log.csv: 1 score is missing or infinite (column 'score_a', model A): line 3 (id u1, "
-        "-inf); A cannot have collected with it; correct it, or leave the item out"
+        "-inf); A collects no item with such a score; correct it, or leave the item out"
     )
     assert len(loaded({(3, "score_a"): "-inf"}, mismatch="drop")) == 4
 
@@ -708,7 +710,7 @@ def test_validation_counts_items_and_labels_of_each_cell():
             "11A",
             "warning",
             "log: 11A (collected by A, accepted by both): 12 items, 8 labels (2 of 1, 6 of 0); "
-            "fewer than 5 of 1",
+            "fewer than 5 labels of 1",
         ),
         (
             "10A",
@@ -719,7 +721,7 @@ def test_validation_counts_items_and_labels_of_each_cell():
             "11B",
             "warning",
             "log: 11B (collected by B, accepted by both): 12 items, no labels; "
-            "without labels here, human labels alone give no ratio",
+            "without labels in this cell, human labels alone give no ratio",
         ),
         (
             "01B",
@@ -740,8 +742,8 @@ def test_validation_warns_of_cells_without_items():
         ),
         (
             "11B",
-            "log: 11B (collected by B, accepted by both): 0 items, no labels; without these the "
-            "direct ratios cannot be estimated",
+            "log: 11B (collected by B, accepted by both): 0 items, no labels; without such items "
+            "the direct ratios cannot be estimated",
         ),
     ]
 
@@ -763,8 +765,8 @@ def test_validation_warns_of_what_loading_notes(put):
     ("given", "said"),
     [
         ({"collected_by": "AB"}, "collected_by is 'AB' (str): give a list"),
-        ({"label": [1]}, "label: 1 entry stands against 2 of collected_by"),
-        ({"ids": ["a"]}, "ids: 1 entry stands against 2 of collected_by"),
+        ({"label": [1]}, "label has 1 entry, but collected_by has 2"),
+        ({"ids": ["a"]}, "ids has 1 entry, but collected_by has 2"),
         ({"ids": ["a", None]}, "ids[1] is empty: each item needs an id"),
         ({"ids": ["a", "a"]}, "deployment: 1 id occurs more than once: a (row 0, row 1)"),
         ({"threshold_a": "0.5"}, "threshold_a is '0.5' (str): give a number"),
@@ -775,7 +777,7 @@ def test_validation_warns_of_what_loading_notes(put):
         ({"labels": [1, 0]}, "collected_items has no parameter 'labels' (did you mean 'label'?)"),
         ({"id": [1, 0]}, "collected_items has no parameter 'id' (did you mean 'ids'?)"),
         ({"users": [1, 2]}, "users is of type list: give columns, {'unit': [...], 'collected_by'"),
-        ({"accept_b": None}, "deployment: no column gives accept_b"),
+        ({"accept_b": None}, "deployment: there is no column for accept_b"),
     ],
 )
 def test_arrays_that_are_not_what_they_should_be(given, said):

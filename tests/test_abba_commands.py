@@ -146,7 +146,8 @@ def test_thresholds_of_a_grid_with_both_rules_and_a_test_set(result):
     assert variants == {"max-rfpr=0.4,by=upper", "min-rrecall=0.9,by=upper"}
     assert [i["file"] for i in found["inputs"]] == ["log.csv", "test.csv"]
     assert (
-        "log (direct): no threshold of B improves both ratios, by their values" in found["remarks"]
+        "log (direct): no threshold of B improves both ratios (the values, whatever their "
+        "intervals)" in found["remarks"]
     )
 
 
@@ -155,7 +156,7 @@ def test_the_chosen_threshold_is_shown(run):
     assert code == 0
     assert "threshold of B" in out
     assert "max-rfpr=0.4  0." in out
-    assert "both ratios, by their values" in err
+    assert "both ratios (the values, whatever their intervals)" in err
 
 
 def test_a_number_of_thresholds(result):
@@ -221,7 +222,7 @@ def test_calibrate_adds_a_column(run, folder):
     code, out, err = run(f"{line} calibrated.csv --force")
     assert code == 0
     assert "true accepts" in out
-    assert "fitted: affine, folds5:by-user:seed0" in err
+    assert "fitted: affine on 354 labels (folds5:by-user:seed0)" in err
     found, log = pl.read_csv(folder / "calibrated.csv"), pl.read_csv(folder / "few.csv")
     assert found.drop("probability").equals(log)
     known = found.filter(pl.col("y").is_not_null())
@@ -411,7 +412,7 @@ def test_settings_of_a_file(run, result, folder):
         (f"select few.csv --map {MAP} {AT} --budget 9 --rates 10C=0.2", 2, "10C"),
         (f"select few.csv --map {MAP} {AT} --budget 9 --floor -1", 2, "floor is -1"),
         (f"select few.csv --map {MAP} {AT} --budget 9 -o few.csv --force", 2, "the input file"),
-        (f"select few.csv --map {MAP} {AT} --budget 9 -o x.zip", 2, "no output format has this"),
+        (f"select few.csv --map {MAP} {AT} --budget 9 -o x.zip", 2, "no format has the ending"),
         (f"select few.csv --map {MAP} {AT} --budget 9 --json -o -", 2, "both write standard out"),
         (f"select few.csv --map {MAP} {AT} --budget 9 --print-config", 2, "nothing is scored here"),
         (f"calibrate few.csv --map {MAP} {AT}", 3, "there are no machine scores"),
@@ -582,11 +583,11 @@ def test_what_more_users_bring_rests_on_labels(run, monkeypatch):
     _, _, err = run(line)
     bare = pl.read_csv("few.csv")["y"].null_count()
     assert (
-        f"few: units as they are now, labels in the same share; labelling the other {bare} items "
-        "comes first: truecost abba select\n"
+        "few: the plan assumes more units with the present share of labels; label the other "
+        f"{bare} items first (truecost abba select)\n"
     ) in err
     _, _, err = run(line.replace("few.csv", "log.csv"))
-    assert "comes first" not in err
+    assert "the plan assumes" not in err
 
 
 # what is said beside the tables
@@ -600,7 +601,10 @@ def test_a_polynomial_that_fell_back_is_no_polynomial(run, result, folder):
     found = result(line)
     assert (found["method"], found["fallbacks"]) == ("spline", 5)
     _, out, err = run(line)
-    assert "fitted: spline (poly3 fell back in 5 of 5 folds), folds5:by-user:seed0" in err
+    assert (
+        "fitted: spline (poly3 fell back in 5 of 5 folds) on 354 labels (folds5:by-user:seed0)"
+        in err
+    )
     figures = [cell for row in out.splitlines()[1:] for cell in row.split()[3:]]
     assert all(len(cell.partition(".")[2]) == 4 for cell in figures)
 
@@ -610,14 +614,14 @@ def test_a_limit_that_decides_nothing_is_told(result):
         return result(f"abba threshold log.csv --map {MAP} {AT} {FAST} {line}")["remarks"]
 
     more = "deploy B with a lower one to learn more"
-    kept = f"log (direct): max-rfpr=1.2 is met at every threshold that is identified: {more}"
+    kept = f"log (direct): max-rfpr=1.2 is met at every threshold that the log can evaluate: {more}"
     assert kept in said("--max-rfpr 1.2")
     assert not any("at every threshold" in text for text in said("--max-rfpr 0.3"))
     tried = "is met at every threshold of the grid: try"
-    assert f"log (direct): max-rfpr=1 {tried} lower ones, from the deployed 0.6 up" in said(
+    assert f"log (direct): max-rfpr=1 {tried} lower thresholds, from the deployed 0.6 up" in said(
         "--grid 0.7,0.8"
     )
-    assert f"log (direct): min-rrecall=0.1 {tried} higher ones" in said(
+    assert f"log (direct): min-rrecall=0.1 {tried} higher thresholds" in said(
         "--min-rrecall 0.1 --grid 0.6,0.7"
     )
     # By its upper end the limit decides where it does not by the value.
@@ -636,8 +640,8 @@ def test_a_limit_that_only_the_value_keeps_is_told_once(result):
     ends = uncertain(row["value"], row["lower"], row["upper"])[1]
     [told] = [text for text in found["remarks"] if "--by upper" in text]
     assert told == (
-        f"log (direct): max-rfpr=0.4 is met by the value, not by its interval ({ends}); "
-        "for that use --by upper"
+        f"log (direct): max-rfpr=0.4 is met by the value, not by its interval ({ends}); to meet "
+        "it by the interval, use --by upper"
     )
     bound = result(f"{line} --by upper --estimator direct,pooled")
     assert not any("--by upper" in text for text in bound["remarks"])
@@ -671,7 +675,9 @@ def test_options_that_do_not_go_with_abba_are_not_offered(run, verb):
     assert "--replicates" in out
     for option in ("--method", "--block-length", "--hold", "bca"):
         assert option not in out
-    assert ("1 without another limit" in out) == (verb == "threshold")
+    assert ("1 if no other limit is given" in " ".join(out.replace("│", " ").split())) == (
+        verb == "threshold"
+    )
 
 
 def test_every_option_is_explained():

@@ -150,7 +150,7 @@ def shared(holders):
 
 
 def test_broken_replicates_give_way_to_the_delta_method():
-    """exp(-3) = 5 % of the replicates draw none of three users, and divide by nothing."""
+    """exp(-3) = 5% of the replicates draw none of three users, and divide by nothing."""
     d = shared(3)
     row = scored(d, 2000)["rrecall", "direct"]
     assert 0.03 < np.isinf(row.replicates).mean() < 0.07
@@ -169,7 +169,7 @@ def test_broken_replicates_give_way_to_the_delta_method():
 
 
 def test_one_replicate_in_a_hundred_may_break():
-    """exp(-5) = 0.7 % of the replicates draw none of five users."""
+    """exp(-5) = 0.7% of the replicates draw none of five users."""
     row = scored(shared(5), 2000)["rrecall", "direct"]
     assert 0 < np.isinf(row.replicates).mean() < 0.01
     assert "broken_replicates" not in row.flags

@@ -68,7 +68,7 @@ def test_items_that_are_not_in_the_file_keep_what_the_log_says():
     assert np.array_equal(deployment.inclusion, [0.6, 0.2, 0.3, np.nan], equal_nan=True)
     assert found.said == "1 label from to_label.csv"
     assert found.problems == (
-        "the inclusion probabilities of to_label.csv take the place of the log's own for 1 item",
+        "the inclusion probabilities of to_label.csv replace those of the log for 1 item",
     )
 
 
@@ -112,7 +112,7 @@ def test_labels_that_the_log_has_too_are_fine_and_others_are_named():
 
 
 def test_a_bad_label_of_the_log_is_not_covered_up():
-    with pytest.raises(InputError, match=r"log.csv: 1 label is outside .* line 2 \(id u1, '2'\)"):
+    with pytest.raises(InputError, match=r"log.csv: 1 label is neither .* line 2 \(id u1, '2'\)"):
         joined(table(id=["u1"], label=[1]), log(label=["2", None, None, None]))
 
 
@@ -127,8 +127,8 @@ def test_items_without_a_label_are_said():
     file = table(id=["u1", "u2", "u3"], inclusion=[0.5] * 3, label=[1, None, None])
     _, found = joined(file)
     assert found.problems == (
-        "2 of the 3 items to label in to_label.csv have no label: valid only if these are missing "
-        "at random",
+        "2 of the 3 items to label in to_label.csv have no label: estimates are valid only if "
+        "labels are missing at random",
     )
     some = file.frame.with_columns(state=pl.Series(["chosen", "left", "left"]))
     assert joined(Table("to_label.csv", some))[1].problems == ()
@@ -141,7 +141,7 @@ def test_a_file_of_one_kind_of_labels_is_doubted():
     other = Table("log.csv", pl.DataFrame({**columns, **accepts, "label": [0] + [None] * 29}))
     file = table(id=columns["id"][1:25], label=[1] * 24)
     deployment, found = joined(file, other)
-    said = "were those of the other kind left out?"
+    said = "are the labels of the other class missing?"
     assert found.problems == (f"all 24 labels of to_label.csv are 1: {said}",)
     assert not [text for text in deployment.problems if said in text]
     unlabelled = Table("log.csv", other.frame.drop("label"))
@@ -172,7 +172,7 @@ BAD = {
     "label": (
         {**ID, "label": ["1", "maybe"]},
         InputError,
-        "1 label is outside {0, 1} (column 'label'): line 3 (id u2, 'maybe'); 1 is a true accept",
+        "1 label is neither 0 nor 1 (column 'label'): line 3 (id u2, 'maybe'); 1 is a true accept",
     ),
     "probability": (
         {**ID, **ONE, "inclusion_probability": [0.5, 0]},
@@ -182,7 +182,7 @@ BAD = {
     "no probability": (
         {**ID, **ONE, "inclusion_probability": [0.5, None]},
         InputError,
-        "1 item has a label and no inclusion probability: line 3 (id u2); others of the file",
+        "1 item has a label and no inclusion probability: line 3 (id u2); other items of the file",
     ),
     "not filled in": (
         {**ID, "label": [None, " "]},
@@ -217,8 +217,8 @@ def test_earlier_labels_need_a_probability_when_others_have_one():
         joined(file, known)
     assert str(caught.value) == (
         "log.csv: 1 item has a label and no inclusion probability, not being in to_label.csv: line "
-        "5 (id u4); the file that truecost abba select writes holds items that were labelled "
-        "earlier too"
+        "5 (id u4); the file that truecost abba select writes also has the items that were "
+        "labelled earlier"
     )
 
 

@@ -109,7 +109,7 @@ def test_what_does_not_change_or_is_undefined_is_said_so(scored):
     found = both(scored, (1.0, 0.98, 1.02), (None, None, None), reason="undefined: no item")
     assert sentence(found) == (
         "B finds as much as A [-2%, 2%]; "
-        "it cannot be judged by its false-positive rate (undefined: no item)"
+        "it has no value for its false-positive rate (undefined: no item)"
     )
     assert outcome(found) == ("open", "inconclusive")
 
@@ -177,8 +177,8 @@ def test_a_line_of_the_verdict_is_a_threshold_that_a_rule_chose(chosen):
     assert group.lines[0].text.startswith(f"threshold {first.threshold:.4g} [")
     for line, limited in zip(group.lines, ("rfpr", "rrecall"), strict=True):
         assert (
-            f"Each replicate chooses its own threshold; the interval of {limited} is that of this "
-            f"threshold"
+            f"Each replicate chooses its own threshold, but the interval of {limited} is that of "
+            "the chosen threshold"
         ) in line.more
 
 

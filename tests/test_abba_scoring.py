@@ -88,7 +88,10 @@ def test_estimators_that_the_log_does_not_allow_are_left_out_or_refused():
 
 
 def test_measures_of_other_tasks_and_variants_are_refused():
-    with pytest.raises(UsageError, match="measure 'nec' is not for AB/BA: take rrecall, rfpr"):
+    with pytest.raises(
+        UsageError,
+        match="measure 'nec' is not for AB/BA, but for trials: choose one of rrecall, rfpr",
+    ):
         scored(made(), measures=("nec",))
     with pytest.raises(UsageError, match="estimator soft"):
         scored(made(), measures=("rfpr:soft",))

@@ -67,8 +67,8 @@ def test_the_papers_gain_needs_a_rate_that_its_strata_do_not_have():
     assert printed.gain == pytest.approx(0.24, abs=3e-3)
     assert (printed.overall, printed.gain_of_strata) == (0.08, found.gain)
     assert printed.problems == (
-        "the overall rate is given as 0.08, but the strata have 0.065 together: only the gain at "
-        "0.065 can be expected",
+        "the overall rate is given as 0.08, but the rates of the strata give 0.065: only the gain "
+        "at 0.065 can be expected",
     )
 
 
@@ -403,8 +403,8 @@ def test_the_joint_probability_with_an_inclusion_column():
     ]
     assert found.items["inclusion_probability"].to_numpy() == pytest.approx(joint, abs=1e-14)
     assert (
-        "the inclusion probabilities of 175 earlier labels have grown: they are written behind the "
-        "items to label, to be scored with them"
+        "the inclusion probabilities of 175 earlier labels have grown: they are written after the "
+        "items to label, so that both are scored together"
     ) in found.problems
 
 
@@ -443,7 +443,7 @@ def test_a_budget_above_all_takes_all():
     assert found.rows.height == 350
     assert (found.items["inclusion_probability"] == 1).all()
     assert (
-        "the budget of 1000 labels is more than the 350 items without one: all are chosen"
+        "the budget of 1000 labels is more than the 350 items to choose from: all are chosen"
     ) in found.problems
     assert found.expected["after"].to_list() == found.expected["all"].to_list()
 
@@ -490,8 +490,8 @@ def test_cells_without_labels_take_the_machines_word():
     assert found["10A"] == pytest.approx(2.5 / 4)
     assert sources == ["machine", "labels", "machine", "machine"]
     assert (
-        "rates of cells 11A, 11B, 01B come from the machine's probabilities; the plan is as good "
-        "as these"
+        "rates of cells 11A, 11B, 01B come from the machine's probabilities; the plan is only as "
+        "good as these"
     ) in select(log, 50).problems
 
 
@@ -501,13 +501,14 @@ def test_scores_of_a_machine_are_no_rates():
     assert set(found.values()) == {0.5}
     assert set(sources) == {"nothing"}
     assert select(log, 50).problems == (
-        "machine scores lie outside [0, 1]: rates are not taken from them; calibrate them first "
+        "machine scores lie outside [0, 1]: rates are not computed from them; calibrate them first "
         "(truecost abba calibrate)",
-        "no rates are known: one half is assumed for each cell; give the expected rates with rates",
+        "no rates are known: one half is assumed for each cell; give the expected rates with "
+        "--rates",
     )
     assert select(log, 50, rates={"11A": 0.1, "01B": 0.2}).problems[1] == (
         "no rates are known of cells 10A, 11B: one half is assumed; give the expected rates with "
-        "rates"
+        "--rates"
     )
 
 
@@ -534,8 +535,8 @@ def test_strata_across_cells_warn_of_cells_with_few_labels():
     log = deployed({**SIZES, "10A": 8}, strata=np.full(648, "all"))
     found = select(log, 100, rates=RATES)
     assert (
-        "cell 10A gets some 1.2 labels, fewer than 5: its share stays unsure; raise the budget or "
-        "the floor, or let strata follow the cells"
+        "cell 10A gets about 1.2 labels, fewer than 5: its share stays uncertain; raise the "
+        "budget or the floor, or let strata follow the cells"
     ) in found.problems
     assert found.rows.columns == ["id", "cell", "stratum", "inclusion_probability"]
 
@@ -545,8 +546,8 @@ def test_what_is_said_of_earlier_labels_and_users():
     found = select(deployed(label=some_labelled(100, truths()), units=users), 100, floor=5)
     assert found.problems[-2:] == (
         "7 earlier labels count as a simple random sample of their strata and now have the "
-        "probabilities of all items there: they are written behind the items to label, to be "
-        "scored with them",
+        "probabilities of all items there: they are written after the items to label, so that "
+        "both are scored together",
         "expected standard errors assume independent items: several items of a user make intervals "
         "wider",
     )
@@ -570,7 +571,7 @@ def test_what_is_said_of_earlier_labels_and_users():
         ({"rates": {"11A": np.nan}}, "rates 11A is nan: give a finite number"),
         (
             {"rates": {"11A": 0.1, "11C": 0.1}},
-            "rate 11C is not known: rates go by cell: 11A, 10A, 11B, 01B$",
+            "rates: there is no cell 11C: name 11A, 10A, 11B, 01B$",
         ),
     ],
 )
@@ -613,8 +614,8 @@ def test_inclusion_probabilities_are_needed_of_items_without_a_label():
     assert str(caught.value) == (
         "candidate: 2 items without a label (utt00001, utt00003) have no inclusion probability, "
         "but they could have been chosen earlier: give the probability with which each item of the "
-        "log was chosen (truecost abba select --every writes it), or leave the column out when the "
-        "labels of each stratum are a simple random sample of it"
+        "log was chosen (truecost abba select --every writes it), or leave the column out if the "
+        "labels of each stratum are a simple random sample of the stratum"
     )
     inclusion[[1, 3]] = 1
     inclusion[0] = 1  # has a label

@@ -62,7 +62,7 @@ def check_table1(rows, factor, widths, coverage):
 
 
 def test_table_1_with_60_data_sets():
-    """Tolerances: five times those of the medians, 10 % of the widths, coverage .85 to 1."""
+    """Tolerances: five times those of the medians, 10% of the widths, coverage .85 to 1."""
     check_table1(table1(60), 5, 0.10, (0.85, 1.0))
 
 

@@ -80,10 +80,10 @@ def test_the_break_even_does_not_depend_on_the_price_of_a_miss(tmp_path):
 @pytest.mark.parametrize(
     ("cells_of", "said"),
     [
-        (GOLDEN, "deployed A costs more than candidate B whatever a miss costs"),
+        (GOLDEN, "deployed A costs more than candidate B at any price of a miss"),
         (
             cells(1100, 100, 1100, 20, 1) | cells(300, 50, 150, 150, 0),
-            "candidate B costs more than deployed A whatever a miss costs",
+            "candidate B costs more than deployed A at any price of a miss",
         ),
     ],
 )

@@ -106,11 +106,14 @@ def test_a_study_over_another():
         ({"worst": 3}, "worst is for transcripts, translation and diarization"),
         ({"application": {"prior": 0.1}}, "an application has costs and priors of trials"),
         ({"methods": {"files": ["a"]}}, "is for task trials"),
-        ({"data": {"key": "key.csv"}}, "key under [data] is not for abba, which takes map"),
+        ({"data": {"key": "key.csv"}}, "key under [data] is not for abba: its keys are map"),
         ({"data": {"type": "llr"}}, "type under [data] is not for abba"),
         ({"data": {"missing": "drop"}}, "missing under [data] is not for abba"),
         ({"transcripts": {"by": "id"}}, "[transcripts] is for task transcripts"),
-        ({"abba": {"estimators": ["dircet"]}}, "estimator 'dircet' is not known: choose of corr"),
+        (
+            {"abba": {"estimators": ["dircet"]}},
+            "estimator 'dircet' is not known: choose one of corr",
+        ),
         ({"abba": {"max_rfpr": 1.0}}, "max_rfpr under [abba] is for the choice of a threshold"),
         ({"abba": {"mismatch": "ignore"}}, "abba.mismatch is 'ignore': choose one of error, drop"),
         ({"abba": {"treshold": True}}, "abba.treshold is not known (did you mean 'thresholds'?)"),
@@ -118,9 +121,12 @@ def test_a_study_over_another():
             {"abba": {"thresholds": True}, "measures": ["rrecall"]},
             "leave out the measures, or choose none",
         ),
-        ({"measures": ["eer"]}, "measure 'eer' is not for AB/BA: take rrecall, rfpr"),
+        (
+            {"measures": ["eer"]},
+            "measure 'eer' is not for AB/BA, but for trials: choose one of rrecall, rfpr",
+        ),
         ({"gate": [{"measure": "rrecal", "min_lower": 1}]}, "did you mean"),
-        ({"data": {"exposure_b": 3.0}}, "exposure of one arm is given"),
+        ({"data": {"exposure_b": 3.0}}, "exposure_a and exposure_b go together"),
         ({"data": {"users": "/dev/stdin"}, "systems": {"a": {"file": "-"}}}, "read once only"),
     ],
 )
@@ -235,7 +241,7 @@ def test_what_a_reader_should_know(folder, tmp_path):
     messages = [(p.kind, p.message) for p in run_study(chosen).problems]
     said = " ".join(message for kind, message in messages if kind == "data")
     empty = (log["room"] == "hall").sum()
-    assert f"odd: {empty} items have no room: in no subset of it" in said
+    assert f"odd: {empty} items have no room: not in any subset" in said
     assert "odd: the deployed threshold of B was not given" in said
     assert "soft estimates are biased" in said  # a check of the deployment
     assert not any("machine labels alone" in text for _, text in messages)  # corrected beside it
@@ -296,7 +302,7 @@ def test_advice_names_the_first_row_that_it_is_about(folder):
     problems = run_study(study(folder, "few", data=data)).problems
     said = [p.message for p in problems if "fewer than 100 human labels" in p.message]
     assert said == [
-        "rrecall (few, corrected) and 1 other row: fewer than 100 human labels in a cell: the "
+        "rrecall (few, corrected) and 1 other row: a cell has fewer than 100 human labels: the "
         "corrected interval is widened by one further residual of +1 or -1 in each such cell. "
         "Label more items"
     ]
@@ -308,7 +314,7 @@ def test_rows_without_a_value_are_not_said_to_lack_some_replicates(folder, tmp_p
     assert estimates(outcome)["direct"].value is None
     said = " ".join(p.message for p in outcome.problems)
     assert "a measure is undefined in some replicates" not in said
-    assert "labels are 1: were those of the other kind left out?" in said
+    assert "labels are 1: are the labels of the other class missing?" in said
 
 
 def _without_some(folder):
@@ -339,14 +345,20 @@ def test_score_takes_a_deployment(folder):
 @pytest.mark.parametrize(
     ("condition", "why"),
     [
-        ("user.age < 18", "a name with dots is not quoted"),
-        ("room -> 'y' = 1", "invalid json/struct path-extract definition"),
-        ("nowhere = 3", 'unable to find column "nowhere"'),
+        (
+            "user.age < 18",
+            "this is not a condition (a name with dots needs",
+        ),
+        (
+            "room -> 'y' = 1",
+            "this is not a condition (invalid json/struct path-",
+        ),
+        ("nowhere = 3", "there is no column 'nowhere'"),
+        ("room =< 3", "write <= in place of =<"),
     ],
 )
 def test_a_wrong_condition_is_told_without_the_insides_of_a_parser(folder, condition, why):
     with pytest.raises(UsageError) as caught:
         run_study(study(folder, subsets={"some": condition}))
     said = str(caught.value)
-    assert f"is neither a column nor a condition on columns ({why}); the columns are utt" in said
-    assert said.endswith("and names with dots in double ones")
+    assert f"subset {condition!r}: {why}" in said

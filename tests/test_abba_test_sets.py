@@ -192,7 +192,7 @@ def test_what_a_rejects_altogether_is_undefined():
 def test_a_limit_that_no_threshold_keeps_is_told():
     rows, _ = compared(LOG, Choice(min_rrecall=15, test_set=drawn()), FAST, ABOUT)
     assert rows[0].value is None
-    assert rows[0].reason == "undefined: no threshold of the grid has min-rrecall=15"
+    assert rows[0].reason == "undefined: no threshold of the grid meets min-rrecall=15"
 
 
 @pytest.mark.parametrize(
@@ -229,5 +229,7 @@ def test_missing_columns():
 
 def test_a_log_of_decisions_has_no_threshold_of_a():
     decisions = Deployment("trial", LOG.ids, LOG.arm, LOG.other, LOG.label)
-    with pytest.raises(UsageError, match="trial: a test set needs the deployed threshold of A"):
+    with pytest.raises(
+        UsageError, match="trial: with a test set, give the deployed threshold of A"
+    ):
         compared(decisions, Choice(test_set=drawn()), FAST, ABOUT)

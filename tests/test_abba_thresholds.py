@@ -183,7 +183,7 @@ def test_items_as_units_choose_as_their_groups_do():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"grid": (0.2, 0.5)}, "thresholds below the deployed 0.3 are not identified: 0.2"),
+        ({"grid": (0.2, 0.5)}, "thresholds below the deployed 0.3 cannot be evaluated: 0.2"),
         ({"grid": 0}, "grid is 0: give 1 to 10,000 thresholds"),
         ({"grid": (float("nan"),)}, "finite"),
         ({"max_rfpr": 0.0}, "max_rfpr is 0: give a ratio above 0"),
@@ -281,7 +281,7 @@ def test_a_threshold_that_few_replicates_define_has_no_interval():
 
 
 def test_a_choice_that_few_replicates_make_has_no_interval():
-    """Of all thresholds one alone is within the limit, and in 55 % of the replicates none does."""
+    """Of all thresholds one alone is within the limit, and in 55% of the replicates none does."""
     d, scoring, grid = log(items=1500, seed=7), tc.Scoring(plan=tc.Plan(300)), (0.5, 0.7, 0.9)
     best = max(choose(d, scoring, Choice(grid=grid))[1][0].rrecall)
     for limit, few in ((best, True), (0.97 * best, False)):
@@ -398,5 +398,5 @@ def test_a_limit_that_is_kept_where_the_other_ratio_is_undefined():
     every = d.take(np.flatnonzero(true))
     rows, _ = choose(every, tc.Scoring(plan=tc.Plan(20)), Choice(min_rrecall=0.1, grid=(0.3,)))
     assert {r.reason for r in rows} == {
-        "undefined: rfpr is undefined at every threshold that has min-rrecall=0.1"
+        "undefined: rfpr is undefined at every threshold that meets min-rrecall=0.1"
     }

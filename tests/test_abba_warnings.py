@@ -115,11 +115,11 @@ def test_swapped_arms_and_columns_are_doubted_without_thresholds(honest):
 
 def test_one_model_that_accepts_all_may_be_the_same_at_a_lower_threshold():
     assert plausibility_warnings(of_cells([1000, 9, 900, 100])) == (
-        "B accepts nearly all that A collected (99.11%): if it is not the same model at a lower "
+        "B accepts nearly all that A collected (99.11%): unless it is the same model at a lower "
         "threshold, are the arms, or the columns of decisions, swapped?",
     )
     [said] = plausibility_warnings(of_cells([900, 100, 50, 0]))
-    assert said.startswith("A accepts all that B collected: if it is not")
+    assert said.startswith("A accepts all that B collected: unless it is")
     assert plausibility_warnings(of_cells([990, 10, 49, 0])) == ()
 
 
@@ -131,7 +131,7 @@ def test_labels_that_are_all_alike_are_doubted(kind):
     label = np.full(80, np.nan)
     label[::4] = kind
     [said] = plausibility_warnings(of_cells([20] * 4, label=label))
-    assert said == f"all 20 labels are {kind}: were those of the other kind left out?"
+    assert said == f"all 20 labels are {kind}: are the labels of the other class missing?"
     label[0] = np.nan
     assert plausibility_warnings(of_cells([20] * 4, label=label)) == ()
     label[:2] = [1 - kind, kind]
@@ -142,7 +142,7 @@ def test_strata_without_labels_are_named():
     strata = np.array(["calm", "loud"])[np.arange(80) % 2]
     label = np.where(strata == "calm", np.arange(80) % 4 / 2, np.nan)
     assert plausibility_warnings(of_cells([20] * 4, label=label, strata=strata)) == (
-        "1 stratum has items but no label (loud): labels of other strata stand for them",
+        "1 stratum has items but no label (loud): estimates use labels of other strata for them",
     )
     assert plausibility_warnings(of_cells([20] * 4, strata=strata)) == ()
     assert (
@@ -178,9 +178,11 @@ def test_labels_that_were_dropped_contradict_their_probabilities(seed):
     half = without(whole, false)  # the labels of false accepts were lost
     one_kind, said = plausibility_warnings(half)
     assert one_kind.startswith("all ")
-    assert said.startswith("by their inclusion probabilities the labels stand for other numbers of")
+    assert said.startswith(
+        "the labels and their inclusion probabilities do not fit the number of items"
+    )
     assert said.endswith(
-        "): rows of labels were dropped, or these are the probabilities of another choice"
+        ". Rows of labels are missing, or the probabilities are those of another choice"
     )
 
 
@@ -192,9 +194,9 @@ def test_how_far_the_labels_are_off_is_said():
     whole = of_cells([200, 300, 300, 200], label=label, inclusion=inclusion)
     assert plausibility_warnings(whole) == ()
     [said] = plausibility_warnings(without(whole, np.arange(30)))
-    assert "(80 in 11A, which has 200)" in said
+    assert "80 items in 11A, which has 200" in said
     [said] = plausibility_warnings(replace(whole, inclusion=np.where(inclusion < 0.5, 0.1, 0.5)))
-    assert "(500 in 11A, which has 200)" in said
+    assert "500 items in 11A, which has 200" in said
     strata = np.repeat(["all"], 1000)  # 120 of 1000 are within what chance may do
     assert plausibility_warnings(replace(without(whole, np.arange(30)), strata=strata)) == ()
 

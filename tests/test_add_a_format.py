@@ -39,7 +39,7 @@ def test_a_broken_line_of_it_is_named(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "scores").write_text(LINES + "target a-1 d-1 high\n", encoding="utf-8")
     assert run(["convert", "scores", "-o", "scores.csv"]) == 3
-    assert "scores, line 3: the score 'high' is no number" in capsys.readouterr().err
+    assert "scores, line 3: the score 'high' is not a number" in capsys.readouterr().err
 
 
 def test_the_layout_is_gone_afterwards():

@@ -96,8 +96,8 @@ def test_ties_of_parts_are_those_of_either():
 @pytest.mark.parametrize(("one", "other", "said"), [
     ({"strata": [0, 1]}, {"strata": [0, 0]}, "parts differ in the strata of 1 unit of 's': b"),
     ({"sizes": [2, 3]}, {"sizes": [2, 1]}, "parts differ in the sizes of 1 unit of 's': b"),
-    ({"strata": [0, 1]}, {}, "has strata in one part alone: give them to both"),
-    ({}, {"tied": [0, 0]}, "has ties in one part alone: give them to both"),
+    ({"strata": [0, 1]}, {}, "has strata in one part only: give them to both"),
+    ({}, {"tied": [0, 0]}, "has ties in one part only: give them to both"),
 ])  # fmt: skip
 def test_parts_that_contradict_each_other_are_refused(one, other, said):
     parts = [

@@ -144,7 +144,7 @@ ONE = {  # exactly one bad row
 
 
 SAID = {
-    "score no number": "1 value of the score (column 'score') where numbers were expected: 'x'",
+    "score no number": "1 value of the score (column 'score') is not a number: 'x'",
     "score missing": "1 score is missing",
     "score infinite": "1 score is infinite",
     "posterior outside": "1 posterior lies outside",
@@ -152,7 +152,7 @@ SAID = {
     "posteriors do not sum": "1 trial has posteriors that do not sum to 1",
     "true number missing": "1 true number is missing",
     "label empty": "1 label is empty",
-    "label outside": "label maybe is neither",
+    "label outside": "label 'maybe' (the first at line 3) is neither",
     "label no class": "1 label is none of the classes",
     "decision none": "1 decision is none of",
     "id empty": "1 id is empty",
@@ -172,7 +172,7 @@ SAID = {
     "list, a bad line": "fits 1 of 2 lines",
     "list, one of one": "line 1: the label 'maybe'",
     "nist, no LLR": "1 value of LLR: 'x' at line 2",
-    "blank in a name": "1 value of 'enroll' empty or with blanks",
+    "blank in a name": "1 value of 'enroll' cannot be written as",
     "label of no format": "1 label cannot be written",
     "one column missing": "needs the column score",
 }

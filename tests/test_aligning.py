@@ -44,7 +44,7 @@ def perturbed(text, rng, rate):
 
 @pytest.fixture(scope="module", params=["ende", "encs", "enzh", "enja"])
 def sentences(request, shared):
-    """Real sentences of a language, and the same with 20 % of their words wrong."""
+    """Real sentences of a language, and the same with 20% of their words wrong."""
     path = shared / "data" / "mlqe_pe_critical_errors" / f"{request.param}_majority_dev.tsv.gz"
     lines = gzip.decompress(path.read_bytes()).decode().splitlines()
     right = normalise(series(line.split("\t")[2] for line in lines)).to_list()

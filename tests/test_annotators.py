@@ -595,7 +595,7 @@ BAD = {  # file, arguments, code, what the message must say
         CSV,
         (*ANY, "--classes", "happy,sad"),
         3,
-        ["3 labels are none of the classes happy, sad", "'angry' at line 4"],
+        ["3 labels are none of the classes 'happy', 'sad'", "'angry' at line 4"],
     ),
     "true numbers": (
         CSV,

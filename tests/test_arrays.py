@@ -46,7 +46,11 @@ def test_texts_come_in_any_order_keeping_collection(count, of):
         ("the cat sat", "the bat sat", "is 'the "),
         (RIGHT, "the bat sat", "hypotheses is 'the bat sat' (str): give a list with a text for"),
         (dict(zip("abc", RIGHT, strict=True)), SAID, "references is of type dict: give a list"),
-        (RIGHT, dict(zip("abc", SAID, strict=True)), "its values, and its keys as ids"),
+        (
+            RIGHT,
+            dict(zip("abc", SAID, strict=True)),
+            "give the values of a mapping, and its keys as ids",
+        ),
         (None, SAID, "references is None: give a list"),
         (RIGHT, None, "hypotheses is None: give a list"),
         (RIGHT, ["a", "b", None], "hypotheses[2] is None: give a text (str) for each"),
@@ -60,7 +64,7 @@ def test_texts_come_in_any_order_keeping_collection(count, of):
         (b"ab", SAID, "references is of type bytes"),
         (7, SAID, "references is 7 (int)"),
         ([], [], "references: there "),
-        (RIGHT, SAID[:2], "2 entries stand against 3 of references: one for each of the"),
+        (RIGHT, SAID[:2], "has 2 entries, but references has 3: give one for each of the"),
     ],
 )
 def test_what_is_no_list_of_texts_is_refused(count, right, said, message):
@@ -84,7 +88,7 @@ def test_several_references_are_lists_over_all_sentences():
     [
         ([RIGHT, "on the mat"], "references[1] is 'on the mat' (str): give a list"),
         ([RIGHT, ["a", None, "b"]], "references[1][1] is None"),
-        ([RIGHT, RIGHT[:2]], "references[1]: 2 entries stand against 3 of references[0]"),
+        ([RIGHT, RIGHT[:2]], "references[1] has 2 entries, but references[0] has 3"),
         ([RIGHT[0], RIGHT], "references[1] is of type list: give a text"),
     ],
 )
@@ -145,16 +149,16 @@ def test_wrong_options_of_one_task_are_named(count, given, message):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"unit": "speaker"}, "unit is 'speaker' (str): give a list with a value for each"),
+        ({"unit": "speaker"}, "unit is 'speaker' (str): give a list with a value per item"),
         ({"unit": 5}, "unit is 5 (int)"),
         ({"unit": {"a": 1}}, "unit is of type dict"),
-        ({"unit": ["a", "b"]}, "unit: 2 entries stand against 3 of references"),
+        ({"unit": ["a", "b"]}, "unit has 2 entries, but references has 3"),
         ({"unit": ["a", None, "b"]}, "1 empty cell of unit"),
         ({"unit": ["a", float("nan"), "b"]}, "1 empty cell of unit"),
         ({"unit": pd.Series(["a", pd.NA, "b"])}, "1 empty cell of unit"),
         ({"unit": [["a"], ["b"], ["c"]]}, "unit[0] is of type list: give a text or number"),
         ({"unit": np.zeros((3, 2))}, "unit[0] is of type ndarray"),
-        ({"place": [object()] * 3}, "place holds object: give texts or numbers"),
+        ({"place": [object()] * 3}, "place contains object: give texts or numbers"),
         ({"ids": ["a", None, "b"]}, "ids[1] is empty: each"),
         ({"ids": ["a", " ", "b"]}, "ids[1] is empty: each"),
         ({"ids": ["a", "a", "b"]}, "1 id occurs more than once: a"),
@@ -219,15 +223,21 @@ ROWS = [("r", "a", 0.0, 4.0), ("r", "b", 4.5, 10.0)]
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (ROWS, 'polars.DataFrame(reference, schema=[NAMES], orient="row") makes them of such rows'),
-        ([dict(zip(SEGMENTS, row, strict=True)) for row in ROWS], "of such records"),
-        ("ref.rttm", "truecost.read('ref.rttm', task='diarization').frame has those of a file"),
+        (
+            ROWS,
+            'polars.DataFrame(reference, schema=[NAMES], orient="row") makes such columns from',
+        ),
+        ([dict(zip(SEGMENTS, row, strict=True)) for row in ROWS], "such columns from records"),
+        (
+            "ref.rttm",
+            "for a file use truecost.read('ref.rttm', task='diarization').frame",
+        ),
         (None, "reference is None: give columns, {"),
         (pl.Series(["r"]), "reference is of type Series: give columns"),
         (SEGMENTS | {"recording": "r"}, "reference['recording'] is 'r' (str): give a list"),
         (SEGMENTS | {"start": [0]}, "lengths: recording 2, speaker 2, start 1, end 2"),
         (SEGMENTS | {"start": [[0], [1]]}, "reference['start'][0] is of type list"),
-        (SEGMENTS | {"start": [0, None]}, "1 segment whose start is no number"),
+        (SEGMENTS | {"start": [0, None]}, "1 segment whose start is not a number"),
     ],
 )
 def test_what_are_no_columns_of_segments_is_refused(given, message):

@@ -11,13 +11,13 @@ SPEAKERS, EACH, SETS = 60, 10, 400
 
 
 def best_values(count, shared, rng):
-    """The best error rate of systems that all err on 20 % of trials; with the deviation of one.
+    """The best error rate of systems that all err on 20% of trials; with the deviation of one.
 
     Of each error `shared` comes from how hard the speaker is to all systems.
     """
     hard = rng.normal(0, np.sqrt(shared), (SETS, 1, SPEAKERS, EACH))
     own = rng.normal(0, np.sqrt(1 - shared), (SETS, count, SPEAKERS, EACH))
-    rates = ((hard + own) < -0.8416212335729143).mean((2, 3))  # the 20 % quantile
+    rates = ((hard + own) < -0.8416212335729143).mean((2, 3))  # the 20% quantile
     return rates.min(1), rates[:, 0].std()
 
 

@@ -34,7 +34,8 @@ BROKEN = {  # name of the file, content, the message after the file's name
     "score": (
         "f.txt",
         "a b 0.5\na b 0,5\n",
-        ", line 2: the score '0,5' is no number: 'a b 0,5'; kaldi-scores is enroll test score and "
+        ", line 2: the score '0,5' is not a number: 'a b 0,5'; kaldi-scores is enroll test score "
+        "and "
         "fits 1 of 2 lines",
     ),
     "short line": (
@@ -67,11 +68,12 @@ BROKEN = {  # name of the file, content, the message after the file's name
     "nothing fits": (
         "f.txt",
         "some words that are no trials, nor a header\n",
-        ", line 1: no layout fits this line, nor any other: 'some words that are no trials, nor a "
+        ", line 1: no layout fits this line or any other line: 'some words that are no trials, "
+        "nor a "
         "header'; the layouts are kaldi-trials: enroll test label; kaldi-scores: enroll test "
         "score; voxceleb: label enroll test; speechbrain: enroll test label score; wespeaker: "
-        "enroll test score label; utt2spk: id speaker; name any other format with input_format, "
-        "or use the command of its task (truecost list formats) (csv: it has commas)",
+        "enroll test score label; utt2spk: id speaker; name another format with input_format, "
+        "or use the command of another task (truecost list formats) (csv: it has commas)",
     ),
     "NUL": (
         "f.txt",
@@ -213,27 +215,31 @@ BROKEN = {  # name of the file, content, the message after the file's name
     "JSON cut": (
         "f.ndjson",
         '{"id":1}\n{"id":\n',
-        ", line 2: no JSON object (Expecting value: line 1 column 7 (char 6)): '{\"id\":'",
+        ", line 2: this is not a JSON object (Expecting value: line 1 column 7 (char 6)): "
+        "'{\"id\":'",
     ),
     "JSON list": (
         "f.ndjson",
         '{"id":1}\n[1]\n',
-        ", line 2: no JSON object: '[1]'",
+        ", line 2: this is not a JSON object: '[1]'",
     ),
     "JSON in one line": (
         "f.ndjson",
         '{"id":1}{"id":2}\n',
-        ', line 1: no JSON object (Extra data: line 1 column 9 (char 8)): \'{"id":1}{"id":2}\'',
+        ", line 1: this is not a JSON object (Extra data: line 1 column 9 (char 8)): "
+        '\'{"id":1}{"id":2}\'',
     ),
     "JSON types": (
         "f.ndjson",
         '{"s":1.5}\n{"s":null}\n{"s":true}\n',
-        ", line 3: column 's' holds a truth value, but a number in line 1; a column has one type",
+        ", line 3: column 's' contains a truth value here, but a number in line 1; a column has "
+        "one type",
     ),
     "JSON NaN": (
         "f.ndjson",
         '{"s":NaN}\n',
-        ", line 1: no JSON object (NaN is no JSON; write null, or the text 'NaN' in quotes): "
+        ", line 1: this is not a JSON object (NaN is not JSON; write null, or the text 'NaN' in "
+        "quotes): "
         "'{\"s\":NaN}'",
     ),
     "JSON blank line": (
@@ -244,7 +250,7 @@ BROKEN = {  # name of the file, content, the message after the file's name
     "JSON nested": (
         "f.ndjson",
         '{"s":' + "[" * 100_000 + "\n",
-        ', line 1: no JSON object (nested too deeply): \'{"s":' + "[" * 52 + "...'",
+        ', line 1: this is not a JSON object (nested too deeply): \'{"s":' + "[" * 52 + "...'",
     ),
     "JSON without columns": (
         "f.ndjson",

@@ -733,8 +733,8 @@ def test_log_posteriors_of_classes_are_those_of_detection():
 def test_shared_units_and_ids_are_told():
     dev, test = trials_by_speaker(seed=1, name="dev"), trials_by_speaker(seed=2, name="dev")
     units, ids = tc.calibrate(test, train=dev).problems
-    assert units.startswith("30 of the units of 'unit' stand in both dev and dev (dev-0, dev-1, ")
-    assert ids.startswith("600 of the trial ids stand in both")
+    assert units.startswith("30 of the units of 'unit' are in both dev and dev (dev-0, dev-1, ")
+    assert ids.startswith("600 of the trial ids are in both")
 
 
 def test_given_folds():

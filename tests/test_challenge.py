@@ -173,7 +173,7 @@ def test_parts_stand_below_the_board_and_have_no_rank(folder, capsys):
     board, below, *_ = out.split("\n\n")
     assert board.split("\n")[0].split()[:3] == ["rank", "place", "system"]
     assert below.count("public") == below.count("private") == 2
-    assert "subsets: ranks are of all trials together" in err
+    assert "ranks are for all trials; the tables of subsets" in err
     assert cli.run([*files.split(), "study.toml"]) == 0
     assert board == capsys.readouterr().out.rstrip("\n")  # subsets change no rank
 
@@ -193,7 +193,9 @@ def test_a_key_of_a_part_names_the_way(folder, capsys):
     parted(folder)
     line = "leaderboard network.csv low.csv --config study.toml --key key_public.csv"
     assert cli.run(line.split()) == 3
-    assert "if the key is a part of it, give the whole key" in capsys.readouterr().err
+    assert (
+        "if the key covers a part of the trials only, give the whole key" in capsys.readouterr().err
+    )
 
 
 @pytest.mark.parametrize(

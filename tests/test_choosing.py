@@ -250,7 +250,7 @@ def test_a_gate_on_the_data_that_chose_the_threshold_says_so():
     from truecost.gates import Gate, check
 
     rows = chosen(max_p_fa=0.05, by="upper", test=TEST)[2].estimates
-    said = "the threshold was chosen on these data, so gate data=test"
+    said = "the threshold was chosen on these data: apply the gate to the rows data=test"
     for data, there in (("dev", True), ("test", False)):
         [verdict] = check([Gate(measure="p_fa", max_upper=0.05, data=data)], rows)
         assert (said in verdict.message) is there
@@ -323,7 +323,7 @@ def test_a_deployed_threshold_of_a_study_is_refused_where_one_is_chosen(where, t
 
 
 def test_a_test_set_is_of_one_system():
-    with pytest.raises(UsageError, match="of one system"):
+    with pytest.raises(UsageError, match="for one system"):
         tc.threshold({"a": DEV, "b": DEV}, max_p_fa=0.05, test=TEST, **GIVEN)
 
 

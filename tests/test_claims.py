@@ -134,7 +134,7 @@ def test_a_pair_with_many_undefined_replicates_decides_nothing(undefined, decide
         ("inconclusive", 9, 0, ""),
         ("better", 0, 2, "contradict all runs together in 2 cases"),
         ("worse", 3, 0, "contradict all runs together in 3 cases"),
-        ("better", 8, 1, "decide for new in 8 cases and for before in 1"),
+        ("better", 8, 1, "show new better in 8 cases and before better in 1"),
     ],
 )
 def test_single_runs_mislead_where_they_decide_against_each_other_or_against_all(
@@ -155,8 +155,8 @@ def test_a_list_that_is_held_is_advised_of_and_one_that_is_drawn_from_is_not():
     assert on_one_list(DRAWN) == []
     [known], [unknown] = on_one_list(LIST), on_one_list(None)
     assert known.rule == unknown.rule == "fixed-training-list"
-    assert known.message.startswith("train.csv is held: ")
-    assert unknown.message.startswith("all runs share their training data: ")
+    assert known.message.startswith("all runs were trained on train.csv: ")
+    assert unknown.message.startswith("all runs were trained on one training list: ")
 
 
 def test_seeds_are_nested_in_training_sets_however_columns_are_ordered():

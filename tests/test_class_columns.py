@@ -62,7 +62,7 @@ def test_prefixes_are_taken_off_where_the_rest_is_the_labels(columns, present, c
 
 
 def test_labels_that_are_no_classes_have_a_cure():
-    with pytest.raises(tc.InputError, match="name the classes in the order of scores"):
+    with pytest.raises(tc.InputError, match="name the classes in the order of the scores"):
         errors(table("q_").rename({"q_eel": "q_ox"}), map={"score": "q_*"})
 
 

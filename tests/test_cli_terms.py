@@ -282,12 +282,18 @@ def test_standard_input_and_gzip(run, folder, monkeypatch):
         ),
         (f"{REFERENCE} s.kwslist.xml --trial word", "--trial"),
         (f"{REFERENCE} s.kwslist.xml --type posterior", "--type"),
-        (f"{REFERENCE} s.kwslist.xml --measure act_dcf", "is not for terms: take"),
+        (
+            f"{REFERENCE} s.kwslist.xml --measure act_dcf",
+            "is not for terms, but for trials: choose",
+        ),
         (f"{REFERENCE} s.kwslist.xml --measure atw", "did you mean 'atwv'?"),
         (f"{REFERENCE} s.kwslist.xml --alignment out.xls", "--alignment out.xls: the ending is"),
         (f"{REFERENCE} s.kwslist.xml --per-query submissions", "is not that of a table"),
         (f"{REFERENCE} s.kwslist.xml --alignment o.csv --per-query ./o.csv", "name one file"),
-        (f"{REFERENCE} s.kwslist.xml --subset nothing", "is neither a column nor a condition"),
+        (
+            f"{REFERENCE} s.kwslist.xml --subset nothing",
+            "there is no column 'nothing'",
+        ),
         (
             f"{REFERENCE} s.kwslist.xml --indexing other=i.json",
             "there is no system 'other'; the sy",
@@ -360,7 +366,7 @@ def test_plan_says_what_the_units_are_of(run):
     code, out, err = run(f"{line} --factors query,document")
     assert code == 0, err
     assert out.splitlines()[1].split()[4] == str(len(searched.DOCUMENTS))
-    said = f"units are those of document, of which there are fewest; those of query ({OCCURRING})"
+    said = f"the factor with the fewest units; the numbers of query ({OCCURRING})"
     assert f"{said} grow in proportion" in err
     assert "units are those" not in run(line)[2]
 

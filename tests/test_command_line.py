@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import msgspec
 import numpy as np
@@ -118,10 +119,10 @@ def test_demo_as_written(run, files):
 def test_a_file_of_unknown_columns_is_refused_with_its_columns(run, files, mapped):
     code, out, err = run("score", "A.csv", *mapped)
     assert (code, out) == (2, "")
-    assert "A.csv: the type of the scores is not stated: use --type llr|posterior|" in err
-    assert "no column gives the scores, the columns are trial, spk, y, s, snr: --map score=" in err
+    assert "A.csv: the type of the scores is not stated: use --type llr, posterior, " in err
+    assert "no column gives the scores; the columns are trial, spk, y, s, snr: --map score=" in err
     err = run("score", "A.csv", "--map", "score=s")[2]
-    assert "--type llr|score" in err
+    assert "--type llr or --type score" in err
     assert "columns" not in err
 
 
@@ -134,6 +135,12 @@ def test_json_follows_the_schema(run, files):
     assert [i.file for i in result.inputs] == ["A.csv", "B.csv"]
     _, schema, _ = run("schema")
     assert json.loads(schema)["$ref"] == "#/$defs/ResultFile"
+    assert "----" not in schema  # no sections of docstrings: each key has its own text
+    [row, file] = (
+        json.loads(schema)["$defs"][name]["properties"] for name in ("Row", "ResultFile")
+    )
+    assert all("description" in key for key in (*row.values(), *file.values()))
+    assert row["naive"]["description"].startswith("Value of the naive baseline (")
 
 
 def test_rows_leave_out_what_does_not_apply(run, files):
@@ -199,7 +206,7 @@ def test_subsets_of_columns_and_conditions(run, files):
     assert len(rows) == 1 + 1 + 40
     assert rows[1]["dims"] == {"system": "A", "subset": "snr < 0"}
     assert rows[1]["n_units"] == 20
-    assert rows[2]["reason"].startswith("no interval: there is one unit")
+    assert rows[2]["reason"].startswith("no interval: there is only one unit")
 
 
 def test_two_crossed_factors_and_two_sides(run, files):
@@ -291,3 +298,23 @@ def test_what_is_elsewhere_is_found_from_every_task(run, line):
         code, out, err = run(*line.format(task).split())
         assert (code, out) == (2, "")
         assert LOOKED_FOR[line] in err, task
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("--verison", "there is no option --verison here (did you mean '--version'?)"),
+        ("A.csv --type llr", "write a command before A.csv: truecost score A.csv --type llr"),
+        ("transcripts a.txt b.txt", "truecost transcripts score a.txt b.txt"),
+        ("protocol A.csv", "write a command before A.csv. Available commands: split, check"),
+        ("transcripts score b.txt --reference a.txt", "truecost transcripts score a.txt b.txt"),
+        ("score bare.csv --type llr", "the header line is probably missing, as line 1 contains"),
+        ("score A.csv --type decision --map score=s,label=y", "use --type llr, posterior or score"),
+        ("score A.csv --type llr --map score=s,label=y --subset snr=<5", "write <= in place of =<"),
+    ],
+)
+def test_a_slip_is_answered_with_what_to_type(run, files, line, said):
+    Path("bare.csv").write_text("a,1.5,1\nb,0.5,0\n")
+    code, _, err = run(*line.split())
+    assert code in (2, 3)
+    assert said in err

@@ -351,9 +351,8 @@ WRONG = {  # arguments, exit code, what is said
     "no format": (
         ["-o", "b.dat"],
         2,
-        f"b.dat: no output format has this ending: change it, or name the format with "
-        f"--output-format: one of "
-        f"{', '.join(FORMATS)}",
+        "b.dat: the ending names a format, but no format has the ending .dat: write "
+        f"b.csv, for example, or choose with --output-format from {', '.join(FORMATS)}",
     ),
     "an unknown format": (
         ["-o", "b", "--output-format", "xls"],
@@ -376,11 +375,11 @@ WRONG = {  # arguments, exit code, what is said
         2,
         "sub: the folder contains other files than .npy: choose another name",
     ),
-    "a file for a folder": (["-o", "a.txt/b.csv"], 3, "a.txt is no folder)"),
+    "a file for a folder": (["-o", "a.txt/b.csv"], 3, "a.txt is not a folder)"),
     "a folder that is gzipped": (
         ["-o", "b.gz", "--output-format", "npy"],
         2,
-        "b.gz: a folder of arrays is no single file: write an .npz file",
+        "b.gz: a folder of arrays is not a single file: write an .npz file",
     ),
     "columns that are missing": (
         ["-o", "b", "--output-format", "utt2spk"],
@@ -397,8 +396,8 @@ WRONG = {  # arguments, exit code, what is said
     "blanks in a name": (
         ["-o", "b", "--output-format", "kaldi-scores", "--map", "enroll=id"],
         3,
-        "a.txt: 2 values of 'enroll' empty or with blanks, which separate fields in "
-        "kaldi-scores: 'e1 t1' at line 1, 'e1 t2' at line 2",
+        "a.txt: 2 values of 'enroll' cannot be written as kaldi-scores, whose fields are separated "
+        "by blanks: 'e1 t1' at line 1, 'e1 t2' at line 2",
     ),
     "a column that is not there": (
         ["-o", "b.csv", "--map", "score=llr"],
@@ -474,16 +473,18 @@ def test_links_stay_links_and_pipes_stay_pipes(run, tmp_path):
 def test_values_that_a_format_cannot_hold():
     nested = Table("n", pl.DataFrame({"id": ["a"], "p": [[0.1, 0.2]]}))
     for kind in ("csv", "npz"):
-        with pytest.raises(InputError, match=r"n: column 'p' holds List\(Float64\), which a text"):
+        with pytest.raises(
+            InputError, match=r"n: column 'p' is of type List\(Float64\), which a text"
+        ):
             encode(nested, kind)
     assert json.loads(encode(nested, "ndjson").content)["p"] == [0.1, 0.2]
     slash = Table("n", pl.DataFrame({"a/b": ["a"]}))
     with pytest.raises(
-        InputError, match=r"1 column cannot name files \('a/b'\); write an .npz file"
+        InputError, match=r"1 column cannot be names of files \('a/b'\); write an .npz file"
     ):
         encode(slash, "npy")
     clash = Table("n", pl.DataFrame({"s_0": ["a"]}), {"s": np.zeros((1, 2))})
-    with pytest.raises(InputError, match="n: two columns would be named s_0"):
+    with pytest.raises(InputError, match="n: two columns would get the name s_0"):
         encode(clash, "csv")
     partition = pl.DataFrame(
         {n: ["a"] for n in ("modelid", "segmentid", "side", "label", "targettype")}

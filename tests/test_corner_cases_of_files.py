@@ -64,7 +64,7 @@ def test_classes_are_compared_by_name():
         labels = [classes[i % 3] for i in range(120)]
         columns = {"s": labels, "y": labels, "id": np.arange(120)}
         systems.append(loaded(columns, mapping, "decision"))
-    with pytest.raises(tc.InputError, match="other classes: a, b, c against a, b, d"):
+    with pytest.raises(tc.InputError, match="different classes: a, b, c against a, b, d"):
         tc.compare_systems(systems, tc.Scoring(plan=POINT))
 
 

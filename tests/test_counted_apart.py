@@ -273,9 +273,15 @@ def test_what_cannot_travel_is_counted_here(folder, monkeypatch, capsys):
             assert callable(read)
 
 
-@pytest.mark.parametrize("task", ["transcripts", "abba"])
-def test_what_an_engine_is_of_no_use_for(task):
+@pytest.mark.parametrize(
+    ("task", "said"),
+    [
+        ("transcripts", r"cache under \[engine\] is not for transcripts: its keys are engine"),
+        ("abba", r"engine, cache under \[engine\] is not for abba: leave out \[engine\]"),
+    ],
+)
+def test_what_an_engine_is_of_no_use_for(task, said):
     keys = {"engine": "processes", "cache": "kept"}
     study = Study.from_tables({"engine": keys, "systems": {"a": {"file": "a"}}, "task": task})
-    with pytest.raises(UsageError, match=r"under \[engine\] does not fit"):
+    with pytest.raises(UsageError, match=said):
         study.check()

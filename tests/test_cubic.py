@@ -1,4 +1,4 @@
-"""Cubic calibration: least squares, the check, what takes its place, the findings on shapes."""
+"""Cubic calibration: least squares, the check, what is used instead, the findings on shapes."""
 
 import numpy as np
 import pytest
@@ -130,7 +130,7 @@ def test_where_it_fails_is_told():
     found = Cubic.fit(scores, labels)
     assert found.problems == (
         "the cubic polynomial falls and leaves [0, 1] at low and high scores: a monotone spline "
-        "takes its place",
+        "is used instead",
     )
     at = np.linspace(found.low, found.high, 4001)
     p = found.polynomial(at)

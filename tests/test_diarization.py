@@ -261,9 +261,10 @@ def test_a_recording_that_only_uem_and_output_have_is_false_alarm():
     assert found.parts["speech"]["false_alarm"].tolist() == [0, 0, 3_000_000, 0]
     assert found.parts["activity"]["nonspeech"].tolist()[2:] == [100_000_000, 100_000_000]
     assert found.problems == (
-        "1 recording is in regions only, neither in the reference nor in the output: scored as "
+        "1 recording is only in regions, not in the reference or the output, and scored as "
         "silence: d",
-        "2 recordings have no reference speech that is scored: c, d; shares of it are undefined",
+        "2 recordings have no reference speech that is scored: c, d; error rates of such "
+        "a recording are undefined",
     )
 
 
@@ -320,7 +321,9 @@ def test_a_recording_that_the_uem_does_not_name_is_not_scored():
     found = told(A, output, uem=regions(("a", 0, 5)))
     assert found.ids.tolist() == ["a"]
     assert found.parts["speech"]["reference"] == 5_000_000
-    assert found.problems == ("regions names no region of 1 recording of ref.rttm: not scored: b",)
+    assert found.problems == (
+        "1 recording has no region in regions, so no time of it is scored: b",
+    )
     assert found.signatures["speech"] == "collar:0|overlap:scored|mapping:scored|region:uem"
 
 
@@ -372,7 +375,7 @@ def test_a_collar_can_leave_nothing():
     assert found.parts["speech"]["reference"].tolist() == [0, 0]
     assert found.problems == (
         "no recording has reference speech that is scored (the collar is 6 s on each side of a "
-        "boundary): a, b; shares of it are undefined",
+        "boundary): a, b; error rates of such a recording are undefined",
     )
 
 
@@ -443,7 +446,7 @@ def test_options_that_are_refused():
 def test_options_that_enter_nothing_are_refused():
     with pytest.raises(UsageError, match="tolerance and merge_gaps are for speech_miss"):
         told(A, A, tolerance=0.1)
-    with pytest.raises(UsageError, match="collar and skip_overlap do not enter speech_miss"):
+    with pytest.raises(UsageError, match="collar and skip_overlap have no effect on speech_miss"):
         told(A, A, parts=("activity",), collar=0.1)
 
 
@@ -451,15 +454,17 @@ def test_rows_that_are_refused():
     with pytest.raises(InputError, match=r"an end before its start: 2.0 to 1.0 at row 1"):
         told(turns(("a", "A", 0, 1), ("a", "A", 2, 1)), A)
     for time in (float("nan"), float("inf"), -1):
-        with pytest.raises(InputError, match="1 segment whose end is no number of seconds from 0"):
+        with pytest.raises(
+            InputError, match="1 segment whose end is not a number of seconds from 0"
+        ):
             told(turns(("a", "A", 0, 1), ("a", "A", 1, time)), A)
-    with pytest.raises(InputError, match="1 segment has a time that is missing, no number"):
+    with pytest.raises(InputError, match="1 segment has a time that is missing, is not a number"):
         told(turns(("a", "A", 0, 1), ("a", "A", 1, 1e60)), A)
     with pytest.raises(InputError, match="1 region has a time that is missing"):
         told(A, A, uem=regions(("a", None, 1)))
     with pytest.raises(InputError, match="1 segment without a speaker: empty at row 0"):
         told(turns(("a", None, 0, 1)), A)
-    with pytest.raises(InputError, match="1 segment has a type that RTTM has not: row 0"):
+    with pytest.raises(InputError, match="1 segment has a type that RTTM does not have: row 0"):
         told(turns(("a", "A", 0, 1), type=["speech"]), A)
     with pytest.raises(InputError, match="1 segment without a recording: empty at row 0"):
         told(turns((None, "A", 0, 1)), A)
@@ -482,6 +487,6 @@ def test_noises_and_turns_without_a_name_are_said():
     reference = turns(("a", "<NA>", 0, 10), ("a", "A", 4, 6), type=["SPEAKER", "NON-LEX"])
     found = told(reference, turns(("a", "x", 0, 10)))
     assert [text.partition(": ")[2] for text in found.problems] == [
-        "1 NON-LEX line (laughs, breaths): scored as the rest is; md-eval leaves them out",
-        "1 turn has no name (<NA>): those of a recording are taken for one speaker",
+        "1 NON-LEX line (laughs, breaths): scored like other segments; md-eval leaves them out",
+        "1 turn has no name (<NA>): all such turns of a recording count as one speaker",
     ]

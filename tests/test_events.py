@@ -14,7 +14,7 @@ COUNTS = np.arange(2000)
 
 
 def by_force(rate, limit, *, upper):
-    """The least hours in which 80 % of Poisson counts have a Garwood end on the right side."""
+    """The least hours in which 80% of Poisson counts have a Garwood end on the right side."""
     for hours in GRID:
         if upper:
             fine = COUNTS[gammaincinv(COUNTS + 1, 0.975) / hours <= limit]
@@ -63,7 +63,7 @@ def test_the_plan_is_that_of_a_poisson_count_and_decides_the_gate(events, hours,
 
 
 def test_the_uncertain_value_is_a_gamma():
-    """Rates as they may be after these hours, and new hours of each: 80 % of them decide."""
+    """Rates as they may be after these hours, and new hours of each: 80% of them decide."""
     heard, limit = Heard(2, 12.0, units=240.0), 0.7
     assert hours_to_decide(Heard(2, 6.0, 12.0), 0.5, LEVEL, upper=True)[1] is None  # may be above
     _, found = hours_to_decide(heard, limit, LEVEL, upper=True)

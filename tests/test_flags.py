@@ -45,6 +45,14 @@ def test_every_flag_that_code_sets_is_known_and_documented():
     assert len(documented) == len(FLAGS)
 
 
+def test_the_guide_has_the_mark_of_every_flag():
+    guide = (SOURCE.parents[1] / "docs" / "command-line.md").read_text(encoding="utf-8")
+    rows = re.findall(
+        r"^\| `(\w+)` \| (?:`([^`]+)`)? ?\|", guide.partition("| printed mark |")[2], re.M
+    )
+    assert dict(rows[: len(FLAGS)]) == {name: flag.mark for name, flag in FLAGS.items()}
+
+
 def test_an_unknown_flag_cannot_be_raised():
     assert raised(few_units=True, crossed=False, no_spread=True) == ("few_units", "no_spread")
     with pytest.raises(KeyError):

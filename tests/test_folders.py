@@ -94,10 +94,13 @@ def emptied():
 
 REFUSED = {
     "no file": (emptied, "ref: the folder is empty; expected .rttm or .uem files"),
-    "others": (spoil("README"), "ref: 1 file does not end in .rttm: README; a folder is read as"),
-    "two formats": (spoil("all.uem"), "ref: 1 file does not end in .rttm: all.uem; a folder is"),
-    "a folder": (lambda: Path("ref/x.rttm").mkdir(), "ref: 1 file does not end in .rttm: x.rttm"),
-    "twice": (spoil("r1.rttm.gz"), "ref: r1.rttm is there twice, gzipped and not: leave one out"),
+    "others": (
+        spoil("README"),
+        "(gzipped or not): README does not.",
+    ),
+    "two formats": (spoil("all.uem"), "(gzipped or not): all.uem does not."),
+    "a folder": (lambda: Path("ref/x.rttm").mkdir(), "(gzipped or not): x.rttm does not."),
+    "twice": (spoil("r1.rttm.gz"), "ref: r1.rttm exists twice, gzipped and not: leave one out"),
     "line": (spoil("r3.rttm", "SPEAKER r3 1 0\n"), "ref/r3.rttm, line 1: 4 fields where 9 or 10"),
     "silent": (
         lambda: [path.write_text("\n") for path in Path("ref").iterdir()],
@@ -112,13 +115,13 @@ def test_folders_that_are_refused(there, name):
     change()
     with pytest.raises(InputError) as caught:
         read("ref", None, "diarization")
-    assert str(caught.value).startswith(said)
+    assert said in str(caught.value)
 
 
 def test_folders_of_other_formats_are_refused(there):
-    with pytest.raises(UsageError, match="ref: is a folder; folders are read of rttm or uem files"):
+    with pytest.raises(UsageError, match="Only a folder of rttm or uem files"):
         read("ref", "csv", "diarization")
-    with pytest.raises(InputError, match="ref: cannot be read"):
+    with pytest.raises(InputError, match="ref: this is a folder: name a file in it"):
         read("ref", None, "translation")
 
 

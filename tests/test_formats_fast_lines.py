@@ -137,7 +137,7 @@ GUARDED = {  # what may not be read as lines though lines stand in it; its messa
     "a comment": ("<!--\n{}</x>-->\n", ""),
     "a comment that begins behind a line": ("<!--{}</x>-->\n", ""),
     "a comment with hyphens": ("<!-- a\n-\n{}</x>- >\n-->\n", ""),
-    "a comment that is none": ("<!--\n--\n>\n{}</x>-->\n", "line 5: this is no XML"),
+    "a comment that is none": ("<!--\n--\n>\n{}</x>-->\n", "line 5: this is not XML"),
     "an instruction": ("<?p\n{}</x>?>\n", ""),
     "CDATA of blanks": ("<![CDATA[\n]]>\n<!--{}-->\n", ""),
     "CDATA": ("<![CDATA[\n{}</x>]]>\n", "line 5: the text"),
@@ -160,10 +160,10 @@ def test_borders_of_blocks_anywhere(name):
 
 
 FAULTS = {
-    "a number": (DETECTED.format("x"), "line 103: the tbeg 'x' is no finite number"),
+    "a number": (DETECTED.format("x"), "line 103: the tbeg 'x' is not a finite number"),
     "an element": ("<x/>\n", "line 103: <x> where <kw> was expected"),
-    "an end": ("</x>\n", "line 103: an end tag that is not that"),
-    "a letter": ("<!-- \x01 -->\n", "line 103: this is no XML"),
+    "an end": ("</x>\n", "line 103: an end tag that does not belong"),
+    "a letter": ("<!-- \x01 -->\n", "line 103: this is not XML"),
 }
 
 

@@ -133,18 +133,18 @@ FAULTS = {  # what is changed, into what, message
     "search time": (
         'search_time="1"',
         'search_time="x"',
-        "line 2: the search_time 'x' is no number",
+        "line 2: the search_time 'x' is not a number",
     ),
     "endless": (
         'search_time="1"',
         'search_time="inf"',
-        "the search_time 'inf' is no number; expec",
+        "the search_time 'inf' is not a number; expec",
     ),
     "negative": ('search_time="1"', 'search_time="-1"', "a number from 0, or NA"),
     "oov": (
         'oov_count="0"',
         'oov_count="0.5"',
-        "line 2: the oov_count '0.5' is no count; expected",
+        "line 2: the oov_count '0.5' is not a count; expected",
     ),
     "no file": ('file="F1"', "", "line 3: there is no attribute 'file'; " + LAYOUT),
     "no channel": ('channel="1"', "", "line 3: there is no attribute 'channel'"),
@@ -153,20 +153,24 @@ FAULTS = {  # what is changed, into what, message
     "no score": ('score="0.5"', "", "line 3: there is no attribute 'score'"),
     "no decision": ('decision="YES"', "", "line 3: there is no attribute 'decision'"),
     "case of a name": ("score=", "Score=", "line 3: there is no attribute 'score'"),
-    "empty file": ('"F1"', '" "', "line 3: the file ' ' names nothing; expected <kw"),
-    "folder": ('"F1"', '"audio/"', "line 3: the file 'audio/' names nothing"),
-    "empty channel": ('channel="1"', 'channel=""', "line 3: the channel '' names nothing"),
-    "tbeg is text": ('tbeg="3"', 'tbeg="x"', "line 3: the tbeg 'x' is no finite number; " + LAYOUT),
-    "comma": ('tbeg="3"', 'tbeg="3,5"', "line 3: the tbeg '3,5' is no finite number"),
-    "underscore": ('tbeg="3"', 'tbeg="1_0"', "line 3: the tbeg '1_0' is no finite number"),
-    "other digits": ('tbeg="3"', 'tbeg="٣"', "line 3: the tbeg '٣' is no finite number"),
-    "empty": ('dur="1"', 'dur=""', "line 3: the dur '' is no finite number"),
+    "empty file": ('"F1"', '" "', "line 3: the file ' ' is not a name; expected <kw"),
+    "folder": ('"F1"', '"audio/"', "line 3: the file 'audio/' is not a name"),
+    "empty channel": ('channel="1"', 'channel=""', "line 3: the channel '' is not a name"),
+    "tbeg is text": (
+        'tbeg="3"',
+        'tbeg="x"',
+        "line 3: the tbeg 'x' is not a finite number; " + LAYOUT,
+    ),
+    "comma": ('tbeg="3"', 'tbeg="3,5"', "line 3: the tbeg '3,5' is not a finite number"),
+    "underscore": ('tbeg="3"', 'tbeg="1_0"', "line 3: the tbeg '1_0' is not a finite number"),
+    "other digits": ('tbeg="3"', 'tbeg="٣"', "line 3: the tbeg '٣' is not a finite number"),
+    "empty": ('dur="1"', 'dur=""', "line 3: the dur '' is not a finite number"),
     "negative tbeg": ('tbeg="3"', 'tbeg="-0.1"', "line 3: the tbeg '-0.1' is negative"),
     "negative dur": ('dur="1"', 'dur="-1e-9"', "line 3: the dur '-1e-9' is negative; expected <kw"),
-    "endless dur": ('dur="1"', 'dur="inf"', "line 3: the dur 'inf' is no finite number"),
-    "minus infinity": ('dur="1"', 'dur="-inf"', "line 3: the dur '-inf' is no finite number"),
-    "no score at all": ('"0.5"', '"NaN"', "line 3: the score 'NaN' is no finite number"),
-    "huge": ('"0.5"', '"1e999"', "line 3: the score '1e999' is no finite number"),
+    "endless dur": ('dur="1"', 'dur="inf"', "line 3: the dur 'inf' is not a finite number"),
+    "minus infinity": ('dur="1"', 'dur="-inf"', "line 3: the dur '-inf' is not a finite number"),
+    "no score at all": ('"0.5"', '"NaN"', "line 3: the score 'NaN' is not a finite number"),
+    "huge": ('"0.5"', '"1e999"', "line 3: the score '1e999' is not a finite number"),
     "long": ('"0.5"', f'"{"9" * 400}"', "line 3: the score '99999"),
     "decision": ('"YES"', '"MAYBE"', "line 3: the decision 'MAYBE' is not YES or NO; " + LAYOUT),
     "decision as number": ('"YES"', '"1"', "line 3: the decision '1' is not YES or NO"),
@@ -187,10 +191,10 @@ def test_faults_of_detections(put, name, others):
 
 def test_a_query_is_listed_once(put):
     text = KWSLIST.replace('kwid="K3"', 'kwid=" K2"')
-    said = "f.xml, line 9: the kwid 'K2' is listed in line 4 already; expected each query once"
+    said = "f.xml, line 9: the kwid 'K2' is already in line 4; expected each query once"
     assert refused(read_kwslist, put(text)).startswith(said)
     text = STDLIST.replace('termid="K3"', 'termid="K1"')
-    assert "line 9: the termid 'K1' is listed in line 8 already" in refused(read_kwslist, put(text))
+    assert "line 9: the termid 'K1' is already in line 8" in refused(read_kwslist, put(text))
 
 
 def test_numbers_keep_all_their_digits(put):
@@ -280,13 +284,13 @@ TABLE_FAULTS = {  # what is changed, into what, message, kind of error
     "empty query": ("K3", "", "f.csv: 1 row without a query: empty at line 4", InputError),
     "empty file": ("F2", " ", "1 row without a document: empty at line 3", InputError),
     "empty channel": (",no,2", ",no,", "1 row without a channel: empty at line 3", InputError),
-    "no number": ("10.25", "x", "where numbers were expected: 'x' at line 2", InputError),
-    "no time": ("10.25", "", "1 row whose start is no finite number: nan at line 2", InputError),
+    "no number": ("10.25", "x", "is not a number: 'x' at line 2", InputError),
+    "no time": ("10.25", "", "1 row whose start is not a finite number: nan at line 2", InputError),
     "negative": ("10.25", "-1", "1 row whose start is negative: -1.0 at line 2", InputError),
     "end before": ("10.75", "9", "1 row with an end before its start: 10.25 to 9.0 at line 2",
                    InputError),
-    "NaN": (",0.75", ",nan", "1 row whose score is no finite number: nan at line 2", InputError),
-    "infinite": (",0.75", ",inf", "1 row whose score is no finite number: inf", InputError),
+    "NaN": (",0.75", ",nan", "1 row whose score is not a finite number: nan at line 2", InputError),
+    "infinite": (",0.75", ",inf", "1 row whose score is not a finite number: inf", InputError),
     "decision": ("YES", "maybe", "1 row whose decision is not YES or NO (nor 1 or 0, true or false)"
                  ": 'maybe' at line 2", InputError),
     "no decision at all": ("YES", "", "1 row without a decision: empty at line 2", InputError),
@@ -315,7 +319,7 @@ def test_a_file_without_a_header_line(put, reader):
         said = refused(reader, put(content, name))
         assert said.startswith(f"{name}, line 1: there is no column '")
         assert "the columns are K2, F1, 10.25" in said
-        assert said.endswith(": has the file no header line?")
+        assert said.endswith(": is the header line missing?")
 
 
 RTTM = "LEXEME F1 1 0.1 0.2 yes lex A <NA>\n"
@@ -358,7 +362,7 @@ def test_formats_are_stated_or_known(put):
     assert rows(read_detections(put(KWSLIST, "f.csv"), "kwslist")) == DETECTIONS
     assert rows(read_detections(put(KWSLIST, "f.csv"))) == DETECTIONS
     said = refused(read_detections, put(CSV, "f.xml"), "kwslist")
-    assert said.startswith("f.xml, line 1: this is no XML (syntax error); expected <kwslist>")
+    assert said.startswith("f.xml, line 1: this is not XML (syntax error); expected <kwslist>")
     said = refused(read_detections, "f.xml", "stm", error=UsageError)
     assert said == (
         "input format 'stm' is not known for terms: choose one of kwslist, kwlist, ecf, rttm, csv, "
@@ -444,7 +448,7 @@ KW_FAULTS = {
     "again": (
         '"K1"',
         '"K2 "',
-        "f.xml, line 7: the query 'K2' is listed in line 3 already; expected ",
+        "f.xml, line 7: the query 'K2' is already in line 3; expected ",
     ),
     "two texts": ("<kwtext></kwtext>", "<kwtext/><kwtext/>", "line 8: a second <kwtext>; expected"),
     "two values": (
@@ -528,12 +532,12 @@ ECF_FAULTS = {
     "no file": ('audio_filename="audio/b/F1.sph" channel="1"', 'channel="1"',
                 "line 2: there is no attribute 'audio_filename'; expected <excerpt audio_filename"),
     "no channel": (' channel="1"', "", "line 2: there is no attribute 'channel'"),
-    "empty file": ("audio/b/F1.sph", "audio/", "line 2: the audio_filename names nothing"),
-    "empty channel": ('channel="1"', 'channel=" "', "line 2: the channel names nothing"),
+    "empty file": ("audio/b/F1.sph", "audio/", "line 2: the audio_filename is not a name"),
+    "empty channel": ('channel="1"', 'channel=" "', "line 2: the channel is not a name"),
     "negative": ('"0.000"', '"-1"', "f.xml, line 2: the tbeg '-1' is negative; expected <excerpt"),
-    "no number": ('"50.5"', '"x"', "line 2: the dur 'x' is no finite number"),
-    "NaN": ('"50.5"', '"nan"', "line 2: the dur 'nan' is no finite number"),
-    "huge": ('"50.5"', '"1e999"', "line 2: the dur '1e999' is no finite number"),
+    "no number": ('"50.5"', '"x"', "line 2: the dur 'x' is not a finite number"),
+    "NaN": ('"50.5"', '"nan"', "line 2: the dur 'nan' is not a finite number"),
+    "huge": ('"50.5"', '"1e999"', "line 2: the dur '1e999' is not a finite number"),
     "nothing": ('"50.5"', '"0.0"', "line 2: the dur '0.0' is nothing; expected <excerpt"),
     "negative length": ('"50.5"', '"-2"', "line 2: the dur '-2' is negative"),
     "two of a name": ("audio/b/F1.sph", "audio/a/F1.sph", "line 3: 'audio/b/F1.sph' has the same na"
@@ -621,10 +625,10 @@ WORD_FAULTS = {
         "",
         "line 3: 8 fields where 9 or 10 were expected: 'LEXEME F1 1 10.5 0.25 lex",
     ),
-    "begin": ("10.5", "x", "f.rttm, line 3: the start 'x' is no number of seconds"),
-    "no begin": ("10.5", "<NA>", "f.rttm, line 3: the start '<NA>' is no number of seconds"),
+    "begin": ("10.5", "x", "f.rttm, line 3: the start 'x' is not a number of seconds"),
+    "no begin": ("10.5", "<NA>", "f.rttm, line 3: the start '<NA>' is not a number of seconds"),
     "negative": ("0.25", "-1", "f.rttm, line 3: the duration '-1' is negative"),
-    "turn": (" 10 5", " 10 inf", "f.rttm, line 4: the duration 'inf' is no number of seconds"),
+    "turn": (" 10 5", " 10 inf", "f.rttm, line 4: the duration 'inf' is not a number of seconds"),
 }
 
 
@@ -681,7 +685,7 @@ OCCURRENCE_FAULTS = {
     ),
     "negative": ("0.1", "-1", "f.csv: 1 row whose start is negative: -1.0 at line 2", InputError),
     "empty": ("K1,F2", ",F2", "f.csv: 1 row without a query: empty at line 3", InputError),
-    "no number": ("0.4", "x", "where numbers were expected: 'x' at line 2", InputError),
+    "no number": ("0.4", "x", "is not a number: 'x' at line 2", InputError),
 }
 
 

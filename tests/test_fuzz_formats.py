@@ -338,10 +338,10 @@ ARRAYS = {  # archive, what the message must say
     "no arrays": (npz(), "different lengths (none)"),
     "single numbers only": (npz(scores=np.float64(3)), "scores ()"),
     "different lengths": (npz(scores=np.zeros(2), labels=np.zeros(3)), "scores (2,), labels (3,)"),
-    "bytes that are no text": (npz(id=np.array([b"\xff"])), "array 'id': text that is not Unicode"),
+    "bytes that are no text": (npz(id=np.array([b"\xff"])), "array 'id' contains text that is"),
     "a code point that is none": (
         npz(id=np.frombuffer(b"\xff\xff\xff\x7f", "<U1")),
-        "array 'id': text that is not Unicode",
+        "array 'id' contains text that is not Unicode",
     ),
 }
 

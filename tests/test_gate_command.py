@@ -106,10 +106,10 @@ GOOD = '[data]\ntype = "llr"\n[[gate]]\nmeasure = "act_dcf"\nsystem = "B"\nmax_u
         ("[[gates]]\nmeasure = 'x'", "there is no [[gate]] table (there is 'gates')"),
         ("[gate]\nmeasure = 'x'\nmax_upper = 1", "there is no [[gate]] table"),
         ("[[gate]\n", "this is not valid TOML"),
-        ("gate = [1]", "gate 1: is no table"),
+        ("gate = [1]", "gate 1: this is not a table"),
         (f"{GOOD}[[gate]]\nmeasure = 'x'\nmax_uper = 1", "gate 2: there is no key 'max_uper' (did"),
         ("[[gate]]\nmeasure = 'x'\nmax_upper = true", "gate 1: max_upper: Expected"),
-        ("[[gate]]\nmax_upper = 1", "gate 1: Object missing required field `measure`"),
+        ("[[gate]]\nmax_upper = 1", "gate 1: measure is missing"),
         ("[[gate]]\nmeasure = 'x'\nmax_upper = inf", "gate 1: gate x: max_upper is inf"),
         ("[[gate]]\nmeasure = 'x'\nmax_upper = 1\nundecided = 'no'", "gate 1: undecided: Invalid"),
     ],
@@ -169,7 +169,7 @@ def test_what_is_printed(run, result):
         ["A", "act_dcf", "0.30", "[0.20,", "0.40]", "<=", "0.35", "undecided"],
         ["B", "act_dcf", "0.200", "[0.150,", "0.250]", "<=", "0.35", "pass"],
     ]
-    assert err.startswith("undecided: act_dcf (A): the limit 0.35 lies in the interval: about 718")
+    assert err.startswith("undecided: act_dcf (A): the limit 0.35 lies in the interval: about 720")
     assert run(result, "--gate", "act_dcf:max_upper=0.35", "--quiet")[2] == ""
 
 
@@ -185,7 +185,7 @@ def test_no_error_among_600_nontargets_is_no_proof_of_one_in_ten_million(run, tm
     code, _, err = run(out, "--gate", "p_fa:max_upper=1e-7")
     assert code == 4
     assert "undecided: p_fa" in err
-    assert ("if the value stays exactly 0%;" if method == "auto" else "has no width") in err
+    assert ("if the value stays exactly 0%." if method == "auto" else "has no width") in err
     assert (
         run(out, "--gate", "p_fa:max_upper=1e-7,method=percentile")[0] == (4, 2)[method == "auto"]
     )
@@ -233,14 +233,14 @@ def test_standard_input(monkeypatch, run, result):
     ("content", "said"),
     [
         ("", "the file is empty"),
-        ("nothing", "is no JSON"),
-        ("[1]", "is no result"),
-        ('{"rows": []}', "is no result"),
+        ("nothing", "this is not JSON"),
+        ("[1]", "is not a result"),
+        ('{"rows": []}', "is not a result"),
         ('{"schema_version": 1, "lines": []}', "its schema_version is 1"),
         ('{"schema_version": 2, "rows": 3}', "the result is damaged"),
         (
             '{"schema_version": 2, "truecost": "0", "rows": [], "problems": [], "inputs": []}',
-            "the result holds no rows",
+            "the result contains no rows",
         ),
     ],
 )
@@ -353,7 +353,7 @@ def test_one_file_cannot_hold_both(run, result, tmp_path):
     both = ("--markdown", "x", "--junit", "x")
     code, _, err = run(result, "--gate", "act_dcf:max_upper=0.35", *both)
     assert code == 2
-    assert "x: is named for Markdown and for JUnit" in err
+    assert "x: this file is named for Markdown and for JUnit" in err
     assert not (tmp_path / "x").exists()
 
 
@@ -422,13 +422,13 @@ def test_a_result_that_is_no_text_or_whose_rows_do_not_fit(run, result, tmp_path
     file.write_bytes(text.replace(b'"cll', b'"\xffll', 1) if b'"cll' in text else text + b"\xff")
     code, _, err = run(file, "--gate", "act_dcf<=0.5")
     assert code == 3
-    assert "is no UTF-8 text" in err
+    assert "is not UTF-8 text" in err
     content = json.loads(text)
     content["rows"][0]["parameters"] = {"costs": {"miss": "much", "fa": 1}}
     file.write_text(json.dumps(content))
     code, _, err = run(file, "--gate", "act_dcf<=0.5")
     assert code == 3
-    assert "rows[0] has costs that are no numbers" in err
+    assert "rows[0] has costs that are not numbers" in err
 
 
 TWICE = "[[gate]]\nmeasure = 'act_dcf'\nsystem = 'B'\n{}\n"

@@ -99,9 +99,9 @@ def test_units_needed_by_hand():
     [verdict] = check([parse_gate("act_dcf:max_upper=0.35,system=A")], ROWS)
     assert verdict.units_needed == 818
     assert verdict.message == (
-        "the limit 0.35 lies in the interval: about 718 more speakers would decide, 818 in all, "
-        "with 80% power if the true value is 0.30; allowing for the uncertainty of the value, "
-        "19453 in all"
+        "the limit 0.35 lies in the interval: about 720 more speakers would decide (820 in all) "
+        "with 80% power if the true value is 0.30. Allowing for the uncertainty of the value, "
+        "20,000 in all would be needed"
     )
     r = math.sqrt(100 / 19453)
     assert 1.95996 * r + 0.84162 * math.sqrt(1 - r**2) == pytest.approx(0.97998, abs=1e-5)
@@ -128,8 +128,9 @@ def test_no_number_is_enough_where_the_value_may_lie_beyond_the_limit():
     [verdict] = check([parse_gate("act_dcf:max_upper=0.34,system=A")], ROWS)
     assert verdict.units_needed == 1278  # 100 (1.4294 * 2.5)^2 = 1277.01
     assert verdict.message.endswith(
-        "1278 in all, with 80% power if the true value is 0.30; allowing for the uncertainty of "
-        "the value, no number gives 80% power, as it may lie beyond the limit"
+        "(1,300 in all) with 80% power if the true value is 0.30. Allowing for the uncertainty of "
+        "the value, no number of speakers gives 80% power, because the true value may lie "
+        "beyond the limit"
     )
 
 
@@ -144,7 +145,7 @@ def test_without_errors_an_end_comes_closer_in_proportion_to_the_units():
     none = row(0.0, 0.0, 3.7 / 600, n_units=600)
     [verdict] = check([Gate(measure="act_dcf", max_upper=0.001)], [none])
     assert verdict.units_needed == 3700
-    assert "3100 more speakers would decide, 3700 in all, if the value stays exactly 0;" in (
+    assert "3,100 more speakers would decide (3,700 in all) if the value stays exactly 0." in (
         verdict.message
     )
     full = row(1.0, 1 - 3.7 / 600, 1.0, n_units=600, direction="higher")
@@ -156,9 +157,9 @@ def test_crossed_factors_grow_alike():
     both = row(factors=("query", "document"), units_by_factor={"query": 100, "document": 300})
     [verdict] = check([Gate(measure="act_dcf", max_upper=0.35)], [both])
     assert verdict.message == (
-        "the limit 0.35 lies in the interval: about 8.18 times as many units would decide (818 of "
-        "query, 2454 of document) with 80% power if the true value is 0.30; allowing for the "
-        "uncertainty of the value, 195 times as many"
+        "the limit 0.35 lies in the interval: about 8.18 times as many units would decide (820 of "
+        "query, 2,500 of document) with 80% power if the true value is 0.30. Allowing for the "
+        "uncertainty of the value, 195 times as many would be needed"
     )
 
 
@@ -226,7 +227,7 @@ def test_a_value_beyond_the_limit_would_more_likely_fail():
     assert verdict.state == "undecided"
     assert verdict.units_needed == 818
     assert "the value itself, 0.30, lies above the limit 0.25" in verdict.message
-    assert "more speakers would more likely make it fail (about 718 more)" in verdict.message
+    assert "with more speakers, the gate would more likely fail (about 720 more)" in verdict.message
 
 
 def test_a_value_on_the_limit_is_not_helped_by_data():
@@ -238,10 +239,10 @@ def test_a_value_on_the_limit_is_not_helped_by_data():
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"n_units": 1, "upper": 0.3000001}, "about 2 more speakers would decide, 3 in all"),
+        ({"n_units": 1, "upper": 0.3000001}, "about 2 more speakers would decide (3 in all)"),
         ({"n_units": 1, "value": 0.0, "lower": 0.0, "upper": 0.3000001}, "about 1 more speaker wo"),
-        ({"factors": ("query",)}, "718 more queries"),
-        ({"factors": ("speaker", "session")}, "718 more units of speaker and of session each"),
+        ({"factors": ("query",)}, "720 more queries"),
+        ({"factors": ("speaker", "session")}, "720 more units of speaker and of session each"),
     ],
 )
 def test_units_are_named_by_their_factor(changes, said):
@@ -450,7 +451,7 @@ def test_the_variant_may_be_left_out_where_there_is_one():
         ("act_dfc:max_upper=1", r"no measure 'act_dfc' \(did you mean 'act_dcf'\?\).*act_dcf, auc"),
         ("act_dcf:max_upper=1,system=C", r"no system 'C'; there are: A, B"),
         ("act_dcf:max_upper=1,subset=noise=bable", r"did you mean 'noise=babble'\?"),
-        ("act_dcf:max_upper=1,application=x", r"the result names no application"),
+        ("act_dcf:max_upper=1,application=x", r"the result has no application"),
         ("act_dcf:max_upper_delta=0,baseline=B", r"no baseline 'B'; there are: A"),
         ("act_dcf:max_upper=1,subset=noise=music", r"there are: noise=babble; snr < 5, noise=mus"),
         ("auc:max_upper=0.9", r"higher is better, so max_upper .* write min_lower=0\.9"),

@@ -83,7 +83,7 @@ def test_times_beyond_all_measure(said):
 
 
 def test_a_learner_that_answers_without_end():
-    with pytest.raises(InputError, match="no JSON"):
+    with pytest.raises(InputError, match="not JSON"):
         read(b"[" * DEEP + b"]" * DEEP, Reply)
 
 
@@ -217,8 +217,11 @@ def test_a_cache_in_which_a_byte_is_another_one(said):
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
-        (lambda result: result.update(configuration="a = "), "the configuration in it is no valid"),
-        (lambda result: result["rows"][0]["parameters"].update(prior="x"), "a prior that is no nu"),
+        (lambda result: result.update(configuration="a = "), "the configuration in it is not"),
+        (
+            lambda result: result["rows"][0]["parameters"].update(prior="x"),
+            "a prior that is not a nu",
+        ),
         (lambda result: result["rows"][0].update(n_undefined=10**400), "has more than 64 bits"),
         (lambda result: result["rows"][0]["parameters"].update(x=10**400), "more than 64 bits"),
     ],

@@ -69,9 +69,9 @@ def test_nothing_behind_a_document_type_is_read(put):
 MALFORMED = {  # content, message
     "empty": ("", "f.xml: the file is empty; expected <kwslist> or <stdlist>"),
     "blank": (" \n\n", "f.xml, line 3: the XML ends before it is complete: is the file cut short?"),
-    "text": ("hello\n", "f.xml, line 1: this is no XML (syntax error); expected <kwslist> or"),
-    "a table": ("query,document\nK1,F\n", "line 1: this is no XML (syntax error)"),
-    "parquet": (b"PAR1\0\0\1\2", "line 1: this is no XML (not well-formed (invalid token))"),
+    "text": ("hello\n", "f.xml, line 1: this is not XML (syntax error); expected <kwslist> or"),
+    "a table": ("query,document\nK1,F\n", "line 1: this is not XML (syntax error)"),
+    "parquet": (b"PAR1\0\0\1\2", "line 1: this is not XML (not well-formed (invalid token))"),
     "another root": ("<html/>", "line 1: <html> where <kwslist>, <stdlist> was expected"),
     "list of queries": ("<kwlist/>", "<kwlist> where <kwslist>, <stdlist> was expected; this is a "
                         "file of format kwlist"),
@@ -79,9 +79,9 @@ MALFORMED = {  # content, message
     "unclosed": (BEGIN + KW, "line 4: the XML ends before it is complete: is the file cut short?"),
     "unclosed tag": (BEGIN + KW[:30], "line 3: the XML ends before it is complete"),
     "unclosed comment": (LIST + "<!-- ", "line 8: the XML ends before it is complete"),
-    "another end": (BEGIN + KW + "</kwslist>", "line 4: an end tag that is not that of the elem"),
-    "two roots": (LIST + LIST, "line 8: this is no XML (junk after document element)"),
-    "text behind": (LIST + "x", "line 8: this is no XML (junk after document element)"),
+    "another end": (BEGIN + KW + "</kwslist>", "line 4: an end tag that does not belong to"),
+    "two roots": (LIST + LIST, "line 8: this is not XML (junk after document element)"),
+    "text behind": (LIST + "x", "line 8: this is not XML (junk after document element)"),
     "unknown element": (BEGIN + KW + "<hit/>" + END, "line 4: <hit> where <kw> was expected"),
     "element of a stdlist": (BEGIN + "<term/>" + END, "line 3: <term> where <kw> was expected"),
     "wrong level": (f"<kwslist>\n{KW}</kwslist>", "line 2: <kw> where <detected_kwlist> was exp"),
@@ -90,15 +90,15 @@ MALFORMED = {  # content, message
     "a lost bracket": (BEGIN + KW + KW[1:] + END, "line 4: the text 'kw file=\"F\" channel=\"1\""),
     "text in an element": (LIST.replace("/>\n", ">yes</kw>\n"), "line 3: the text 'yes' where"),
     "an entity": (LIST.replace('"x"', '"&eacute;"'), "line 1: an entity that XML does not have;"),
-    "an ampersand": (LIST.replace('"x"', '"a & b"'), "this is no XML: & is written &amp; and < is"),
-    "a bracket": (LIST.replace('"x"', '"a<b"'), "line 1: this is no XML: & is written &amp; and <"),
-    "an attribute twice": (LIST.replace("dur=", "tbeg="), "line 3: this is no XML (duplicate att"),
-    "no quotes": (LIST.replace('"0.9"', "0.9"), "line 3: this is no XML (not well-formed"),
-    "NUL": (LIST.replace("10.5", "\0"), "line 3: this is no XML (not well-formed (invalid token))"),
-    "NUL as a number": (LIST.replace("10.5", "&#0;"), "this is no XML (reference to invalid char"),
+    "an ampersand": (LIST.replace('"x"', '"a & b"'), "this is not XML: & is written &amp; and <"),
+    "a bracket": (LIST.replace('"x"', '"a<b"'), "line 1: this is not XML: & is written &amp; and"),
+    "an attribute twice": (LIST.replace("dur=", "tbeg="), "line 3: this is not XML (duplicate att"),
+    "no quotes": (LIST.replace('"0.9"', "0.9"), "line 3: this is not XML (not well-formed"),
+    "NUL": (LIST.replace("10.5", "\0"), "line 3: this is not XML (not well-formed (invalid"),
+    "NUL as a number": (LIST.replace("10.5", "&#0;"), "this is not XML (reference to invalid char"),
     "a namespace": (LIST.replace("kwslist", "k:kwslist"), "line 1: <k:kwslist> where <kwslist>"),
     "include": (BEGIN + '<xi:include href="/etc/passwd"/>' + END, "<xi:include> where <kw> was"),
-    "declaration late": ("\n<?xml version='1.0'?><kwslist/>", "line 2: this is no XML (XML or tex"),
+    "declaration late": ("\n<?xml version='1.0'?><kwslist/>", "line 2: this is not XML (XML or"),
 }  # fmt: skip
 
 
@@ -120,8 +120,8 @@ ENCODINGS = {  # bytes, message
     "latin-1, not declared": (LATIN, "f.xml, line 1: the text is not UTF-8; save the file"),
     "latin-1, declared UTF-8": (declared("utf-8").encode("latin-1"), "line 2: the text is not UTF"),
     "UTF-8, declared ASCII": (declared("us-ascii").encode(), "line 2: the text is not US-ASC"),
-    "UTF-8, declared UTF-16": (declared("utf-16").encode(), "line 1: the encoding that is declare"),
-    "UTF-16, declared UTF-8": (declared("utf-8").encode("utf-16"), "the encoding that is declare"),
+    "UTF-8, declared UTF-16": (declared("utf-16").encode(), "line 1: the declared encoding is not"),
+    "UTF-16, declared UTF-8": (declared("utf-8").encode("utf-16"), "the declared encoding is not"),
     "GB18030": (declared("GB18030").encode("gb18030"), "line 1: the encoding 'GB18030' is not"),
     "Big5": (declared("Big5").encode("latin-1"), "the encoding 'Big5' is not read"),
     "utf8": (declared("utf8").encode(), "line 1: the encoding 'utf8' is not read; write it UTF-8"),
@@ -129,7 +129,7 @@ ENCODINGS = {  # bytes, message
     "no encoding": (declared("rot13").encode(), "the encoding 'rot13' is not read"),
     "code": (declared("unicode_escape").encode(), "the encoding 'unicode_escape' is not read"),
     "unknown": (declared("iso-8859-12").encode(), "the encoding 'iso-8859-12' is not read"),
-    "UTF-32": (LIST.encode("utf-32"), "line 1: this is no XML"),
+    "UTF-32": (LIST.encode("utf-32"), "line 1: this is not XML"),
     "half a letter": (LIST.encode()[:12] + b"\xc3", "line 1: the XML ends before it is complete"),
     "half a letter within": (ACCENTED.encode().replace(b"\xa9", b""),
                              "line 1: the text is not UTF-8"),
@@ -246,7 +246,7 @@ def test_huge_tags_are_refused_before_they_fill_the_memory(monkeypatch, begin):
 
     lazily("x", monkeypatch, pieces())
     said = refused("x")
-    assert TOO_LONG in said or "the text 'aaa" in said or "this is no XML" in said
+    assert TOO_LONG in said or "the text 'aaa" in said or "this is not XML" in said
     assert len(given) <= 40
 
 
@@ -351,7 +351,7 @@ def test_gzip_data_of_several_members(put):
 
 def test_a_file_that_is_not_there(put):
     assert refused("none.xml") == "none.xml: there is no such file or folder"
-    assert "cannot be read (Is a directory)" in refused(".")
+    assert "this is a folder: name a file" in refused(".")
 
 
 @pytest.mark.parametrize("packed", [False, True])

@@ -198,7 +198,7 @@ def test_nontargets_that_were_not_detected_in_the_listed_audio(column, frame, sa
 
 def test_no_detection_at_all_says_what_to_add(tmp_path):
     LISTED.write_csv(tmp_path / "background.csv")
-    with pytest.raises(InputError, match="where nothing was detected in the audio: one nontarget"):
+    with pytest.raises(InputError, match="if nothing was detected in the audio, add one nontarget"):
         rows_of(FRAME.filter(label="target"), background=str(tmp_path / "background.csv"))
 
 
@@ -295,9 +295,9 @@ def test_a_fixed_threshold_has_its_rates_without_asking(tmp_path, monkeypatch, c
         (
             {"hours": 2.0, "duration": "seconds"},
             UsageError,
-            "both give the hours.* keep background=FILE where .* where each nontarget .* hours=12",
+            "both give the hours.* keep background=FILE if .* if each nontarget .* hours=12",
         ),
-        ({"recording": "recording"}, UsageError, "map duration"),
+        ({"recording": "recording"}, UsageError, "name them with duration=COLUMN"),
         ({"duration": "label"}, InputError, "label"),
         ({"duration": "seconds", "recording": "recording"}, InputError, "several durations"),
         ({"duration": "missing"}, UsageError, "missing"),
@@ -310,7 +310,7 @@ def test_hours_that_cannot_be_used(more, error, said):
 
 def test_durations_below_0_are_named_with_their_row():
     frame = FRAME.with_columns(seconds=pl.Series([math.nan, -1.0, *[5.0] * (N - 2)]))
-    with pytest.raises(InputError, match="2 durations are missing or no seconds from 0 up"):
+    with pytest.raises(InputError, match="2 durations are missing, or not a number of seconds"):
         rows_of(frame, duration="seconds")
 
 
@@ -349,11 +349,13 @@ def test_an_undecided_gate_asks_for_hours():
     assert (heard.errors, heard.trials) == (row.value * 12, 12)
     [found] = check([Gate(measure="fa_per_hour", max_upper=1.6)], [row])
     assert found.state == "undecided"
-    more = re.search(r"about (\d+) more hours would decide, (\d+) in all, with 80%", found.message)
+    more = re.search(
+        r"about (\d+) more hours would decide \((\d+) in all\) with 80%", found.message
+    )
     assert int(more[2]) - int(more[1]) == 12
     assert (found.units_needed, found.hours_needed) == (None, int(more[2]))
     [above] = check([Gate(measure="fa_per_hour", max_upper=1.0)], [row])
-    assert "more hours would more likely make it fail (about" in above.message
+    assert "with more hours, the gate would more likely fail (about" in above.message
 
 
 def test_a_plan_of_false_alarms_an_hour_is_in_hours():

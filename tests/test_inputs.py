@@ -44,7 +44,7 @@ def run(capfd, tmp_path, monkeypatch):
 FILES = {  # content of a.csv, what the message must say
     "a score that is no number": (
         changed(5, "t3,abc,1,u3,1\n"),
-        ["a.csv", "'abc' at line 5", "numbers"],
+        ["a.csv", "'abc' at line 5", "is not a number"],
     ),
     "a NaN score": (
         changed(5, "t3,nan,1,u3,1\n"),
@@ -162,12 +162,12 @@ USAGE = {  # arguments, exit code, what the message must say
     "ranks only": (
         ["score", "a.csv", "--type", "score", "--map", MAP, "--measure", "cllr"],
         2,
-        ["cannot be computed from type score", "it needs type llr"],
+        ["cannot be computed from type score", "use scores of type llr"],
     ),
     "ranks without a threshold": (
         ["score", "a.csv", "--type", "score", "--map", MAP, "--measure", "p_miss"],
         2,
-        ["it needs decisions: give the threshold in use, --threshold 0.5, or type decision or llr"],
+        ["give the threshold in use, --threshold 0.5, or use scores of type decision, llr"],
     ),
     "ranks without a threshold, false alarms per hour": (
         [
@@ -182,7 +182,7 @@ USAGE = {  # arguments, exit code, what the message must say
             "--hours=2",
         ],
         2,
-        ["--threshold 0.5, or type decision or llr"],
+        ["--threshold 0.5, or use scores of type decision, llr"],
     ),
     "neither hours nor a threshold": (
         ["score", "a.csv", "--type", "score", "--map", MAP, "--measure", "fa_per_hour"],
@@ -222,7 +222,7 @@ USAGE = {  # arguments, exit code, what the message must say
     "labels outside the classes": (
         ["score", "p.csv", "--type", "log-score", "--map", "score=a+b,label=y"],
         3,
-        ["none of the classes a, b", "'1' at line 2"],
+        ["none of the classes 'a', 'b'", "'1' at line 2"],
     ),
     "an absent target": (
         ["score", "a.csv", *BASE, "--target", "yes"],
@@ -339,7 +339,7 @@ KEYS = {  # scores, key, extra arguments, code, what is said
         [],
         ["k.csv: 1 id occurs more than once"],
     ),
-    "a column in both": ("id,s,y\nt0,1,1\n", "id,y\nt0,0\n", [], ["column 'y' stands in both"]),
+    "a column in both": ("id,s,y\nt0,1,1\n", "id,y\nt0,0\n", [], ["column 'y' is in both"]),
 }
 
 
@@ -383,7 +383,7 @@ def test_bad_arrays(run, tmp_path, name):
 
 def test_an_empty_folder_and_a_file_that_is_no_archive(run, tmp_path):
     (tmp_path / "sys").mkdir()
-    assert "no .npy files" in run({}, "score", "sys", "--type", "log-score")[2]
+    assert "without .npy files" in run({}, "score", "sys", "--type", "log-score")[2]
     code, _, err = run({"a.npz": "no archive"}, "score", "a.npz", "--type", "log-score")
     assert code == 3
     assert "a.npz" in err

@@ -137,7 +137,11 @@ def test_further_references_are_references(there, capsys):
         ("transcripts score ref.trn hyp.trn --normalise lowr", 2, "lower"),
         ("transcripts score ref.trn hyp.trn --measure nec", 2, "is not for utterances"),
         ("transcripts score ref.trn hyp.trn --map words=text", 2, "map one of id, text"),
-        ("transcripts score ref.trn hyp.trn --reference ref.trn", 2, "transcripts has one"),
+        (
+            "transcripts score ref.trn hyp.trn --reference ref.trn",
+            2,
+            "the first file is the reference",
+        ),
         ("transcripts score ref.trn hyp.trn --worst -1", 2, "worst is -1"),
         ("diarization score ref.rttm a.rttm --collar -1", 2, "collar"),
         ("diarization score ref.rttm a.rttm --uem none.uem", 3, "none.uem: there is no such"),
@@ -273,7 +277,9 @@ def test_tables_of_another_task_are_refused(there, capsys):
     (there / "study.toml").write_text(STUDY)
     code, _, err = run("transcripts score --config study.toml", capsys)
     assert code == 2
-    assert "the study file is for task diarization, but the command for task transcripts" in err
+    assert (
+        "the study file is for task diarization: use truecost diarization, not transcripts" in err
+    )
 
 
 @pytest.mark.parametrize(
@@ -314,7 +320,7 @@ def test_a_gate_names_a_measure_with_a_value_in_its_name(there, capsys):
     code, _, err = run("gate out --gate bleu:flor=0.2:min_lower=1", capsys)
     assert (code, "flor" in err) == (2, True)
     code, _, err = run("gate out --gate bleu:exp,min_lower=50", capsys)
-    assert (code, "a colon stands before the first key" in err) == (2, True)
+    assert (code, "write a colon before the first key" in err) == (2, True)
 
 
 @pytest.mark.parametrize(
@@ -491,7 +497,7 @@ def test_a_value_a_line_is_not_for_texts_with_ids(there, capsys):
     (there / "docs.txt").write_text("one\none\ntwo\n")
     for line, said in (
         ("transcripts score ref.trn hyp.trn --lines doc=docs.txt", "ref.trn has ids"),
-        ("translation score ref.txt hyp.txt --lines id=docs.txt", "write COLUMN=FILE"),
+        ("translation score ref.txt hyp.txt --lines id=docs.txt", "choose another name"),
         ("translation score ref.txt hyp.txt --lines =docs.txt", "write COLUMN=FILE"),
     ):
         code, _, err = run(line, capsys)
@@ -533,7 +539,10 @@ def test_metadata_of_other_ids_are_a_table_and_not_lines(there, capsys):
     line = "transcripts score ref.trn hyp.trn --unit speaker --metadata other.csv"
     assert cli.run(line.split()) == 3
     said = capsys.readouterr().err
-    assert "without a row in the column 'utt' of other.csv: ann-1, ann-2, bob-1" in said
+    assert (
+        "other.csv: the column 'utt' lacks 3 values of the column 'id' of hyp.trn and its reference"
+        in said
+    )
     assert "--lines" not in said
 
 

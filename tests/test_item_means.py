@@ -114,7 +114,7 @@ def test_a_task_without_such_columns_says_how(task, capsys):
 
 def test_a_direction_where_there_is_none_names_the_tasks_that_have_it(capsys):
     assert cli.run(["streams", "score", "log.jsonl", "--lower"]) == 2
-    assert "Unknown option: --lower. It is an option of trials, tran" in capsys.readouterr().err
+    assert "Unknown option: --lower. Some commands of trials, tran" in capsys.readouterr().err
 
 
 def test_rows_without_a_value_need_no_id(tmp_path, capsys):
@@ -131,7 +131,7 @@ def test_rows_without_a_value_need_no_id(tmp_path, capsys):
     assert (found.rows[0].value, found.rows[0].n_trials) == (3.0, 2)
     assert "log: 2 of 4 trials had no score: left out" in str(found.problems)
     log.write_text(log.read_text() + '{"id": "a", "s": 1}\n')
-    with pytest.raises(tc.InputError, match="1 id occurs more than once: a;"):
+    with pytest.raises(tc.InputError, match=r"1 id occurs more than once: a .line 2, line 5.;"):
         tc.score(log, measures="mean:s", higher=False, missing="drop")
 
 

@@ -606,10 +606,10 @@ def test_units_without_reference_are_undefined():
 
 def test_items_of_another_measure_are_refused(outcomes):
     items = frame_of_items(outcomes("diarization"))
-    with pytest.raises(UsageError, match="these items have no counts that wer divides"):
+    with pytest.raises(UsageError, match="these items have no counts from which wer is computed"):
         units.units_of(items, row_of(outcomes("transcripts"), "wer"))
     odd = msgspec.structs.replace(row_of(outcomes("diarization"), "der"), measure="of_another")
-    with pytest.raises(UsageError, match="no counts that of_another divides"):
+    with pytest.raises(UsageError, match="no counts from which of_another is computed"):
         units.units_of(items, odd)
 
 
@@ -811,9 +811,9 @@ def test_pictures_of_items_refuse_what_has_no_place_on_them(outcomes):
     first, other = units.units_of(items, wer), units.units_of(items, cer)
     with pytest.raises(UsageError, match=r"2 measures \(wer, cer\) share no axis"):
         pictures.by_unit([first, other])
-    with pytest.raises(UsageError, match="other units"):
+    with pytest.raises(UsageError, match="different units"):
         pictures.by_unit([first, first.take([1, 2])])
-    with pytest.raises(UsageError, match="two systems are compared, and 1 are given"):
+    with pytest.raises(UsageError, match="this picture compares two systems, and 1"):
         pictures.paired_units([first])
 
 

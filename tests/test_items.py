@@ -131,14 +131,14 @@ def test_comparison_is_paired():
 def test_other_items_or_units_cannot_be_paired():
     with pytest.raises(InputError, match="not scored on the same utterances: 2 ids only in mine"):
         pair_items([items_of(MANY), items_of(MANY[:38], "short")])
-    with pytest.raises(InputError, match=r"other units \(speaker\)"):
+    with pytest.raises(InputError, match=r"different units \(speaker\)"):
         pair_items([items_of(MANY, speakers=["a", "b"] * 20), items_of(MANY, "other")])
 
 
 @pytest.mark.parametrize("name", ["nec", "eer", "mae"])
 def test_measures_of_trials_are_refused(name):
     scoring = tc.Scoring(measures=(name,))
-    with pytest.raises(UsageError, match=r"is not for utterances: take .*wer"):
+    with pytest.raises(UsageError, match=r"is not for utterances, but for trials: choose .*wer"):
         score(items_of(MANY), scoring)
 
 
@@ -164,17 +164,18 @@ def test_moving_blocks_follow_the_numbers_of_lines():
     assert by_line.upper - by_line.lower == pytest.approx(by_name.upper - by_name.lower, rel=0.15)
 
 
-@pytest.mark.parametrize("name", ["wer", "bleu", "der"])
+@pytest.mark.parametrize("name", ["wer", "cer"])
 def test_measures_of_items_are_refused_for_trials(name):
     trials = tc.Trials.from_arrays([1.0, -1.0], [1, 0], kind="llr")
-    with pytest.raises(UsageError, match="is not for trials: truecost list measures"):
+    with pytest.raises(UsageError, match="is not for trials, but for transcripts"):
         tc.score_system(trials, tc.Scoring(measures=(name,)))
 
 
 def test_trials_and_items_are_not_compared():
     trials = tc.Trials.from_arrays([1.0, -1.0], [1, 0], kind="llr", name="theirs")
     with pytest.raises(
-        UsageError, match="mine has utterances and theirs has trials: compare alike"
+        UsageError,
+        match="mine has utterances and theirs has trials: compare systems of the same kind",
     ):
         tc.compare_systems([items_of(MANY), trials], PLAN)
 
@@ -234,5 +235,5 @@ def test_systems_counted_otherwise_are_not_compared():
     with pytest.raises(InputError, match="plain and other are scored against different references"):
         tc.compare_systems([plain, other], PLAN)
     again = tc.count_transcripts(right, right, name="again", unit=["x", "y"] * 6)
-    with pytest.raises(InputError, match="other units"):
+    with pytest.raises(InputError, match="different units"):
         tc.compare_systems([plain, again], PLAN)

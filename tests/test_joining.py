@@ -36,7 +36,7 @@ def test_columns_of_both_files_that_differ_are_refused():
     with pytest.raises(InputError) as refused:
         join(scores, key, Options("llr"))
     assert str(refused.value) == (
-        "column 'spk' stands in both s and k and differs in 7 rows: t1 ('m', 'f'), t2 ('m', 'f'), "
+        "column 'spk' is in both s and k and differs in 7 rows: t1 ('m', 'f'), t2 ('m', 'f'), "
         "t3 ('m', 'f'), t4 ('m', 'f'), t5 ('m', 'f'), ...; rename it in one of them, or leave it "
         "out there"
     )
@@ -94,20 +94,20 @@ METADATA = {  # metadata, column, error, message
         table("m", id=["a"], speaker=["A"]),
         "enroll",
         InputError,
-        "s: 1 value of the column 'enroll' without a row in the column 'id' of m: b",
+        "m: the column 'id' lacks 1 value of the column 'enroll' of s: b; add rows for all of them",
     ),
     "repeated": (
         table("m", id=["a", "b", "a"], speaker=["A", "B", "C"]),
         "enroll",
         InputError,
-        "m: 1 id occurs more than once: a; each may name one row only",
+        "m: 1 id occurs more than once: a (row 0, row 2); each id may have one row only",
     ),
     "no column": (
         UTT2SPK,
         "side",
         UsageError,
         "s: there is no column 'side' to look up in m; the columns are id, enroll, test, score: "
-        "metadata COLUMN=m, or COLUMN.NAME=m, which names the new column",
+        "use metadata COLUMN=m, or COLUMN.NAME=m, which names the new column",
     ),
     "a name twice": (
         table("m", id=["a x", "b y"], score=["1", "2"]),
@@ -135,7 +135,7 @@ def test_tables_of_one_order_are_compared_and_not_joined(monkeypatch):
     monkeypatch.setattr(joining, "_places", None)  # it would fail
     assert join(scores, key, Options("llr")).frame.equals(wanted)
     other = Table("key", key.frame.with_columns(room=pl.lit("b")))
-    with pytest.raises(InputError, match="'room' stands in both scores and key and differs in 30"):
+    with pytest.raises(InputError, match="'room' is in both scores and key and differs in 30"):
         join(scores, other, Options("llr"))
 
 

@@ -167,7 +167,7 @@ def test_a_folder_is_all_of_its_tables(parts, capsys):
     Path("parts/2.csv.gz").touch()
     assert cli.run(["score", "parts", *MAPPED]) == 2
     said = capsys.readouterr().err
-    assert "beside 3 tables there are files that cannot be read in parts: 2.csv.gz" in said
+    assert "contains other files: 2.csv.gz. Name a file, such as parts/0.PARQUET" in said
 
 
 def test_parts_of_the_same_bytes_are_refused(parts, capsys):
@@ -261,7 +261,7 @@ def test_segments_hold_what_the_files_hold(parts):
 
 @pytest.mark.parametrize(("change", "more", "said"), [
     ({"score": None}, (), "missing or NaN"),
-    ({"label": "maybe"}, (), "label maybe is neither target "),
+    ({"label": "maybe"}, (), "label 'maybe' is neither "),
     ({"speaker": None}, (), "empty cell of unit"),
     ({"label": "maybe"}, ("--target", "seven"), "no trial has the label 'seven'"),
 ])  # fmt: skip

@@ -366,7 +366,7 @@ def test_what_does_not_fit_is_refused():
         with pytest.raises(tc.InputError):
             call()
     for plan in (tc.Plan(schemes={"typo": "blocks"}), tc.Plan(hold=("typo",))):
-        with pytest.raises(tc.UsageError, match=r"typo.* the factors are"):
+        with pytest.raises(tc.UsageError, match=r"typo.* is not resampled"):
             plan.weights({"unit": factor})
 
 

@@ -86,7 +86,7 @@ def test_a_tie_for_the_first_rank_is_never_said_to_be_no(run):
         "yes",
         "unlikely",
     ]
-    assert "unlikely: tied for rank 1, which judges all pairs at once" in err
+    assert "unlikely: the submission has rank 1, which compares all pairs together" in err
     board = tc.leaderboard({"a": two[0], "b": two[1]}, replicates=100, **CHOSEN).leaderboard
     assert [s.may_be_best for s in board] == [True, False]
 
@@ -444,5 +444,5 @@ def test_a_better_value_with_a_worse_rank_is_told():
 
     board = [line("a", 0.4, 1), line("b", 0.69, 2), line("c", 0.81, 1)]
     [said] = _crossed(board)
-    assert "b has a better act_dcf than c and a worse rank" in said
+    assert "b has a better act_dcf than c, but a worse rank" in said
     assert [*_crossed([board[0], board[2], board[1]])] == []

@@ -430,7 +430,7 @@ def test_an_answer_outside_the_classes_is_refused():
     strategy = build("activeml:CoreSet", {}, 0, ("a", "b"))
     start, _ = batch_of(5, 0, -1)
     strategy.learn(start, None, answered(start))
-    with pytest.raises(InputError, match="answers c are none of the classes a, b"):
+    with pytest.raises(InputError, match="answers c are not among the classes a, b"):
         strategy.choose(*batch_of(6, 0), 2)
 
 

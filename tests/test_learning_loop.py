@@ -412,7 +412,7 @@ def test_the_passive_baseline_learns_once(tmp_path):
 def test_the_passive_baseline_needs_a_pool_with_labels_beside_the_stream(tmp_path):
     stream = stream_of([2], pool=2)
     with LogWriter.open(tmp_path / "log") as log:
-        with pytest.raises(UsageError, match="needs a training pool, and the stream has none"):
+        with pytest.raises(UsageError, match="needs a training pool: set pool"):
             run_passive(stream_of([2]), Follower(), log)
         with pytest.raises(InputError, match=r"item 'p-1.0' of the training pool has no label"):
             run_passive(replace(stream, labels={}), Follower(), log)
@@ -436,17 +436,27 @@ def outputs(size=3, classes=2, **columns):
 
 BAD = {
     "no outputs": (None, "it returned NoneType, expected Outputs"),
-    "short": (outputs(2), "its decisions are 2, expected one for each of the 3 items"),
-    "one decision": (outputs(decisions=0), "its decisions are int"),
+    "short": (outputs(2), "the number of its decisions is 2, expected one for each of the 3 items"),
+    "one decision": (outputs(decisions=0), "the type of its decisions is int"),
     "decision": (
         outputs(decisions=("0", "2", "0")),
         "item 'i0.1': the decision is '2', expected one of the classes 0, 1",
     ),
     "decision no text": (outputs(decisions=("0", 1, "0")), "the decision is 1, expected one of"),
-    "scores": (outputs(scores=np.zeros((3, 1))), r"its scores have the shape \(3, 1\), expected 3"),
-    "list": (outputs(scores=[0, 0, 0]), "its scores are a list, expected an array of float64"),
-    "none": (outputs(scores=None), "its scores are a NoneType"),
-    "objects": (outputs(scores=np.array(["a"] * 3)), "its scores are a <U1 array, expected"),
+    "scores": (
+        outputs(scores=np.zeros((3, 1))),
+        r"the shape of its scores is \(3, 1\), expected "
+        "3",
+    ),
+    "list": (
+        outputs(scores=[0, 0, 0]),
+        "the type of its scores is list, expected an array of float64",
+    ),
+    "none": (outputs(scores=None), "the type of its scores is NoneType"),
+    "objects": (
+        outputs(scores=np.array(["a"] * 3)),
+        "the type of its scores is <U1 array, expected",
+    ),
     "nan": (
         outputs(scores=np.array([0, 0, np.nan])),
         "item 'i0.2': its scores are nan, expected finite",
@@ -457,7 +467,7 @@ BAD = {
     ),
     "classes": (
         outputs(probabilities=np.full((3, 3), 1 / 3)),
-        r"its probabilities have the shape \(3, 3\), expected 3 x 2",
+        r"the shape of its probabilities is \(3, 3\), expected 3 x 2",
     ),
     "sum": (
         outputs(probabilities=np.array([[0.5, 0.5], [0.5, 0.6], [1, 0]])),
@@ -475,13 +485,17 @@ BAD = {
         outputs(probabilities=np.array([[0.5, 0.5], [np.nan, 1], [1, 0]])),
         "item 'i0.1': its probabilities are nan, 1.0, expected finite",
     ),
-    "logits": (outputs(logits=np.zeros((3, 3))), "its logits have the shape"),
-    "embedding": (outputs(embedding=np.zeros(3)), r"its embedding have the shape \(3,\), expected"),
+    "logits": (outputs(logits=np.zeros((3, 3))), "the shape of its logits"),
+    "embedding": (
+        outputs(embedding=np.zeros(3)),
+        r"the shape of its embedding is \(3,\), "
+        "expected",
+    ),
     "members": (
         outputs(members=np.zeros((3, 2))),
-        r"its members have the shape \(3, 2\), expected any x 3 x 2",
+        r"the shape of its members is \(3, 2\), expected any x 3 x 2",
     ),
-    "no member": (outputs(members=np.zeros((0, 3, 2))), r"shape \(0, 3, 2\), expected any x 3 x 2"),
+    "no member": (outputs(members=np.zeros((0, 3, 2))), r"is \(0, 3, 2\), expected any x 3 x 2"),
     "member": (
         outputs(members=np.zeros((4, 3, 2))),
         r"its members are .* \(sum 0\), expected 0 or",
@@ -569,9 +583,9 @@ Q = Question
 QUESTIONS = {
     "too many": (
         (Q("i0.0"), Q("i0.1"), Q("i0.2")),
-        "it asked 3 questions where the budget leaves 2",
+        "it asked 3 questions, but the budget allows only 2 more",
     ),
-    "elsewhere": ((Q("i1.0"),), "it asked about 'i1.0', which is no item of this batch"),
+    "elsewhere": ((Q("i1.0"),), "it asked about 'i1.0', which is not in this batch"),
     "twice": ((Q("i0.1"), Q("i0.1")), "it asked twice about 'i0.1'"),
     "text": (("i0.1",), r"it asked \('i0.1',\), expected a list of Question"),
 }
@@ -599,12 +613,12 @@ def test_parts_of_an_item_may_be_asked_one_by_one(tmp_path):
 
 
 ANSWERS = {
-    "other": (Answer("i0.1", "1"), "the answer is about 'i0.1'"),
+    "other": (Answer("i0.1", "1"), "the answer is about 'i0.1', which"),
     "part": (Answer("i0.0", "1", part="x"), "the answer is about 'i0.0' x"),
-    "seconds": (Answer("i0.0", "1", -1.0), "it took -1.0 seconds, expected 0 or more"),
-    "nan": (Answer("i0.0", "1", math.nan), "it took nan seconds"),
-    "inf": (Answer("i0.0", "1", math.inf), "it took inf seconds, expected 0 or more"),
-    "delay": (Answer("i0.0", "1", delay=-1), "the delay is -1, expected batches"),
+    "seconds": (Answer("i0.0", "1", -1.0), "the answer took -1.0 seconds, expected 0 or more"),
+    "nan": (Answer("i0.0", "1", math.nan), "the answer took nan seconds"),
+    "inf": (Answer("i0.0", "1", math.inf), "the answer took inf seconds, expected 0 or more"),
+    "delay": (Answer("i0.0", "1", delay=-1), "the delay is -1, expected a number of batches"),
     "label": (Answer("i0.0", "2"), "the answer is '2', expected one of the classes 0, 1"),
 }
 
@@ -622,18 +636,22 @@ def test_answers_that_cannot_be(tmp_path, answer, message):
 def test_a_learner_that_cannot_ask_is_no_system(tmp_path):
     stream = stream_of([3])
     expert = ReferenceExpert(stream.labels, CLASSES)
-    with pytest.raises(UsageError, match="follower cannot ask: join it with a strategy"):
+    with pytest.raises(UsageError, match="follower has no method ask: combine it with a strategy"):
         run(tmp_path / "log", stream, expert, 1, system=Follower())
 
 
 ONE, TWO = batch_of(0, 2), batch_of(1, 2)
 STREAMS = {
-    "gap": ((ONE, replace(TWO, index=2)), None, "batch 2 stands at place 1: batches are numbered"),
-    "empty": ((ONE, batch_of(1, 0)), None, "batch 1 has 0 items and features of 0"),
+    "gap": (
+        (ONE, replace(TWO, index=2)),
+        None,
+        "batch 2 must have the number 1: batches are numbered",
+    ),
+    "empty": ((ONE, batch_of(1, 0)), None, "batch 1 has 0 items and 0 rows of features"),
     "features": (
         (ONE, replace(TWO, features=TWO.features[:1])),
         None,
-        "batch 1 has 2 items and features of 1",
+        "batch 1 has 2 items and 1 row of features",
     ),
     "times": ((replace(ONE, times=np.array([0, np.nan])),), None, "batch 0: a time is not finite"),
     "twice": ((ONE, replace(TWO, ids=("i1.0", "i0.1"))), None, "item 'i0.1' occurs twice"),

@@ -56,7 +56,7 @@ def test_a_program_asks_as_often_as_it_may(tmp_path, ids):
 
 def test_a_program_that_asks_twice_about_an_item_is_refused_within_its_budget_too(tmp_path):
     learner = asking(tmp_path, ["a", "a"])
-    message = r"it asked twice about 'a'; a question is asked once"
+    message = r"it asked twice about 'a': ask each question once"
     with pytest.raises(InputError, match=message):
         learner.ask(THREE, 3)
 

@@ -213,7 +213,9 @@ def test_several_classes_and_refusal_in_words():
     assert outputs.decisions == ("a", "c")
     assert outputs.probabilities[:, 0].tolist() == [0.0, 0.0]
     learner.close()
-    with pytest.raises(InputError, match="message hello: it refused: this program tells classes"):
+    with pytest.raises(
+        InputError, match="message hello: it reports an error: this program tells classes"
+    ):
         example("numbers", ())
 
 
@@ -364,16 +366,16 @@ START = {
     "traceback": ("raise KeyError('depth')", r"(?s)exit code 1.*standard error.*KeyError: 'depth'"),
     "is killed": ("os.kill(os.getpid(), 9)", "it was ended by SIGKILL"),
     "hangs": ("time.sleep(60)", r"it did not end its line within 2 seconds \(timeout\)"),
-    "half a line": ("print('{', end=''); time.sleep(60)", r"within 2 seconds.*it said '\{'"),
-    "no JSON": ("print('Loading...')", "is no JSON .*it said 'Loading...'"),
-    "not UTF-8": (r"sys.stdout.buffer.write(b'\xff\n')", "is no JSON .*it said '\ufffd'"),
+    "half a line": ("print('{', end=''); time.sleep(60)", r"within 2 seconds.*it wrote '\{'"),
+    "no JSON": ("print('Loading...')", "is not JSON .*it wrote 'Loading...'"),
+    "not UTF-8": (r"sys.stdout.buffer.write(b'\xff\n')", "is not JSON .*it wrote '\ufffd'"),
     "a list": ("print([1])", "Expected 'object', got 'array'"),
-    "another version": ("say(ready=2)", "ready for version 2, and this is version 1"),
+    "another version": ("say(ready=2)", "uses version 2 of the protocol, expected version 1"),
     "not ready": ("say(name='x')", "missing required field 'ready'"),
     "unknown key": ("say(ready=1, ask=True)", "unknown field 'ask'"),
-    "refuses": ("say(error='no licence')", "it refused: no licence"),
+    "refuses": ("say(error='no licence')", "it reports an error: no licence"),
     "closes output": ("os.close(1); time.sleep(60)", "closed its input or output and did not end"),
-    "long": ("print('x' * 300, flush=True); time.sleep(9)", "it said 'x{200}';"),
+    "long": ("print('x' * 300, flush=True); time.sleep(9)", "it wrote 'x{200}';"),
 }
 
 
@@ -391,18 +393,21 @@ def test_failures_at_the_start(case, start):
 PREDICT = {
     "dies": ("sys.exit(4)", r"it ended \(exit code 4\)"),
     "hangs": ("time.sleep(60)", "did not end its line within 0.5 seconds"),
-    "no JSON": ("print('nan')", "is no JSON .*it said 'nan'"),
-    "NaN": ("right['scores'] = [0, float('nan')]; say(**right)", "NaN and Infinity are no JSON"),
+    "no JSON": ("print('nan')", "is not JSON .*it wrote 'nan'"),
+    "NaN": ("right['scores'] = [0, float('nan')]; say(**right)", "JSON has no NaN and no Infinity"),
     "null": ("right['scores'] = [0, None]; say(**right)", r"Expected 'float', got 'null'.*scores"),
     "old answer": ("right['n'] = 0; say(**right)", "it answered message 0, but message 1 was sent"),
     "no number": ("del right['n']; say(**right)", "missing required field 'n'"),
     "fewer ids": ("right['ids'] = ['a']; say(**right)", "about 1 item, but 2 were sent"),
-    "other order": ("right['ids'].reverse(); say(**right)", "in their order: 'b' for 'a', 'a' for"),
-    "other id": ("right['ids'][1] = 'c'; say(**right)", "in their order: 'c' for 'b'"),
-    "fewer scores": ("right['scores'] = [1]; say(**right)", r"scores have the shape \(1,\), exp"),
+    "other order": (
+        "right['ids'].reverse(); say(**right)",
+        "in their order: 'b' in place of 'a', 'a' in",
+    ),
+    "other id": ("right['ids'][1] = 'c'; say(**right)", "in their order: 'c' in place of 'b'"),
+    "fewer scores": ("right['scores'] = [1]; say(**right)", r"shape of its scores is \(1,\), exp"),
     "fewer decisions": (
         "right['decisions'] = ['1']; say(**right)",
-        "decisions are 1, expected one for each of the 2",
+        "number of its decisions is 1, expected one for each of the 2",
     ),
     "no decisions": ("del right['decisions']; say(**right)", "it gave no decisions"),
     "no class": (
@@ -415,11 +420,11 @@ PREDICT = {
     ),
     "shape": (
         "say(**right, logits=[[1], [2]])",
-        r"logits have the shape \(2, 1\), expected 2 x 2",
+        r"shape of its logits is \(2, 1\), expected 2 x 2",
     ),
-    "ragged": ("say(**right, embedding=[[1, 2], [3]])", "its embedding are no numbers"),
-    "members": ("say(**right, members=[[[1, 0]]])", r"shape \(1, 1, 2\), expected any x 2 x 2"),
-    "refuses": ("say(n=1, error='out of memory')", "it refused: out of memory"),
+    "ragged": ("say(**right, embedding=[[1, 2], [3]])", "its embedding are not numbers"),
+    "members": ("say(**right, members=[[[1, 0]]])", r"is \(1, 1, 2\), expected any x 2 x 2"),
+    "refuses": ("say(n=1, error='out of memory')", "it reports an error: out of memory"),
 }
 
 
@@ -432,14 +437,14 @@ def test_failures_of_a_prediction(case, start):
     with pytest.raises(InputError, match=message) as caught:
         learner.predict(TWO)
     assert str(caught.value).startswith("program x, message predict (batch 3 of stream 'de'): ")
-    with pytest.raises(InputError, match="program x has ended before: "):
+    with pytest.raises(InputError, match="program x ended earlier: "):
         learner.adapt(TWO, Answered(TWO.take([]), ()))
 
 
 ASK = {
-    "strange": ("say(n=2, ids=['q'])", "asked about 'q', which is no item of the batch"),
-    "many": ("say(n=2, ids=['a', 'b'])", "asked 2 questions where the budget leaves 1"),
-    "twice": ("say(n=2, ids=['a', 'a'])", "asked 2 questions where the budget leaves 1"),
+    "strange": ("say(n=2, ids=['q'])", "asked about 'q', which is not in the batch"),
+    "many": ("say(n=2, ids=['a', 'b'])", "asked 2 questions, but the budget allows only 1 more"),
+    "twice": ("say(n=2, ids=['a', 'a'])", "asked 2 questions, but the budget allows only 1 more"),
     "other": ("say(n=2)", "missing required field 'ids'"),
 }
 
@@ -457,7 +462,7 @@ def test_failures_of_asking(case, start):
     ("text", "message"),
     [
         ("say(n=2, state='x')", "adapt .*unknown field 'state'"),
-        ("print('epoch 1'); say(n=2)", "adapt .*is no JSON .*it said 'epoch 1'"),
+        ("print('epoch 1'); say(n=2)", "adapt .*is not JSON .*it wrote 'epoch 1'"),
         ("os.close(0); say(n=2); time.sleep(60)", "snapshot: it closed its input or output"),
         (
             'print(\'{"n": 2}\\n{"n": 3}\'); time.sleep(60)',
@@ -506,7 +511,7 @@ def test_a_line_without_end(start, monkeypatch):
         learner.predict(TWO)
     learner = start("say(ready=1); hear()\nwhile True: sys.stdout.write('x' * 1000)")
     with pytest.raises(
-        InputError, match=r"its line is longer than 100,000 bytes; it said 'x{200}'"
+        InputError, match=r"its line is longer than 100,000 bytes; it wrote 'x{200}'"
     ):
         learner.predict(TWO)
 
@@ -517,7 +522,7 @@ def test_features_that_json_does_not_hold(start):
     with pytest.raises(InputError, match="batch 2, item 'b': a feature is not finite"):
         learner.predict(bad)
     with pytest.raises(
-        InputError, match=r"this cannot be sent to a program: .*JSON cannot hold it"
+        InputError, match=r"this cannot be sent to a program: .*JSON has no such value"
     ):
         learner.predict(Batch(2, ("a",), np.array([object()], object)))
 
@@ -531,7 +536,7 @@ def test_features_that_json_does_not_hold(start):
         ({"command": ["no such program"]}, "no such program cannot be run: No such file"),
         ({"command": ["/"]}, "/ cannot be run: Permission denied"),
         ({"command": ["a\0b"]}, "cannot be run: embedded null byte"),
-        ({"command": "true", "folder": "/no/such"}, "folder /no/such is no folder"),
+        ({"command": "true", "folder": "/no/such"}, "there is no folder /no/such"),
         ({"command": "true", "timeout": 0}, "Expected float > 0"),
         ({"command": "true", "time_out": 3}, "'time_out' is not known .did you mean 'timeout'"),
     ],
@@ -550,7 +555,7 @@ def test_a_command_of_one_text():
     assert learner.predict(TWO).decisions == ("0", "0")
     learner.close()
     learner.close()  # once is enough, twice no harm
-    with pytest.raises(InputError, match="has ended before: the connection was closed"):
+    with pytest.raises(InputError, match="ended earlier: the connection was closed"):
         learner.predict(TWO)
 
 
@@ -611,7 +616,7 @@ def test_nothing_survives_an_interrupt(start, tmp_path):
     finally:
         signal.signal(signal.SIGALRM, before)
     wait_until_gone(*pids(tmp_path))
-    with pytest.raises(InputError, match="has ended before: it was interrupted"):
+    with pytest.raises(InputError, match="ended earlier: it was interrupted"):
         learner.predict(TWO)
 
 

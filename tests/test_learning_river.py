@@ -201,9 +201,9 @@ def test_pipelines_and_models_without_probabilities(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("kind", "options", "message"),
     [
-        ("numbers", {"model": LOGISTIC}, "a task of numbers needs a regression"),
-        ("detection", {"model": "river.linear_model:LinearRegression"}, "needs a classifier"),
-        ("classes", {"model": LOGISTIC}, "there are 3: take model = 'river.multiclass:OneVsRest"),
+        ("numbers", {"model": LOGISTIC}, "is not a regression, which a task of numbers needs"),
+        ("detection", {"model": "river.linear_model:LinearRegression"}, "is not a classifier"),
+        ("classes", {"model": LOGISTIC}, "there are 3: set model = 'river.multiclass:OneVsRest"),
         ("detection", {"model": LOGISTIC, "los": 1}, "has no option 'los' .did you mean 'loss'"),
         ("detection", {"model": LOGISTIC, "scale": "x"}, "Invalid enum value 'x', in scale"),
         ("detection", {}, "option 'model' is needed"),
@@ -219,8 +219,8 @@ def test_wrong_settings(kind, options, message):
 def test_wrong_data():
     learner = made("logistic")
     steps(learner, 0, 1)
-    with pytest.raises(InputError, match="batch 2: items have 1 features, and had 3 before"):
+    with pytest.raises(InputError, match="batch 2: items have 1 features, but earlier items had 3"):
         learner.predict(Batch(2, ("a",), np.ones((1, 1))))
     batch = Batch(2, ("a",), np.ones((1, 3)))
-    with pytest.raises(InputError, match="answer on item 'a' is 'x', and classes are 0, 1"):
+    with pytest.raises(InputError, match="answer on item 'a' is 'x', but the classes are 0, 1"):
         learner.adapt(batch, Answered(batch, (Answer("a", "x"),)))

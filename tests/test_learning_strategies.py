@@ -215,9 +215,9 @@ def test_periodic_by_hand():
 
 def test_names_and_options_are_told():
     assert all(kind.text for kind in kinds().values())
-    with pytest.raises(UsageError, match=r"'entrophy' \(did you mean 'entropy'\?\): known"):
+    with pytest.raises(UsageError, match=r"'entrophy' \(did you mean 'entropy'\?\): choose one of"):
         build("entrophy")
-    with pytest.raises(UsageError, match=r"margin has no option 'beta': it has none"):
+    with pytest.raises(UsageError, match=r"margin has no option 'beta': it has no options"):
         build("margin", {"beta": 1})
     with pytest.raises(UsageError, match=r"option 'temprature' .did you mean 'temperature'"):
         build("energy", {"temprature": 1})
@@ -256,7 +256,11 @@ def test_every_option_is_read_and_says_what_it_expects(name, key):
             {**PARTS, "first": {"name": "density", "beta": -1}},
             r"strategy plateau\.first\.density: beta = -1; expected a number of at least 0",
         ),
-        ("plateau", {**PARTS, "shar": 1}, "no option 'shar': known are first, second, window, lim"),
+        (
+            "plateau",
+            {**PARTS, "shar": 1},
+            "no option 'shar': choose one of first, second, window, lim",
+        ),
     ],
 )
 def test_a_wrong_option_says_what_was_given_and_what_is_valid(name, options, message):
@@ -279,7 +283,7 @@ def test_a_strategy_says_what_the_learner_lacks(name, what):
     with pytest.raises(
         UsageError,
         match=rf"strategy {name} cannot choose: the learner gives no "
-        rf"{what}; take another learner, or a strategy that needs none",
+        rf"{what}; use another learner, or a strategy that needs none",
     ):
         build(name).choose(items(2), BARE, 1)
 
@@ -308,7 +312,7 @@ def test_no_item_is_chosen_or_left_out_for_being_undefined(case, bad):
     outputs.members[1, 2] = bad
     with pytest.raises(
         InputError,
-        match=rf"strategy {case[0]}.*, batch 3, what the learner says, item 'i3\.2': its .* are "
+        match=rf"strategy {case[0]}.*, batch 3, outputs of the learner, item 'i3\.2': its .* are "
         r"-?(nan|inf).*, expected finite numbers",
     ):
         build(*case).choose(batch, outputs, 2)
@@ -318,17 +322,17 @@ def test_what_does_not_fit_the_batch_is_refused():
     batch = items(3, index=5, stream="de")
     with pytest.raises(
         InputError,
-        match=r"batch 5 of stream 'de', what the learner says: its probabilities have "
-        r"the shape \(2, 2\), expected 3 x any",
+        match=r"batch 5 of stream 'de', outputs of the learner: the shape of its "
+        r"probabilities is \(2, 2\), expected 3 x any",
     ):
         build("margin").choose(batch, said([[0.5, 0.5]] * 2), 1)
     members = np.ones((4, 2, 2))
-    with pytest.raises(InputError, match=r"shape \(4, 2, 2\), expected any x 3 x any"):
+    with pytest.raises(InputError, match=r"is \(4, 2, 2\), expected any x 3 x any"):
         build("committee").choose(batch, said([[0.5, 0.5]] * 3, members=members), 1)
     with pytest.raises(
         InputError, match=r"probabilities are 1.5, -0.5 \(sum 1\), expected 0 or more"
     ):
         build("margin").choose(batch, said([[0.5, 0.5], [1.5, -0.5], [1, 0]]), 1)
     flat = said([[0.5, 0.5]] * 3, embedding=np.ones((3, 2, 2)))
-    with pytest.raises(InputError, match=r"its embedding have the shape \(3, 2, 2\)"):
+    with pytest.raises(InputError, match=r"the shape of its embedding is \(3, 2, 2\)"):
         build("k-centre").choose(batch, flat, 1)

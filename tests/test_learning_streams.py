@@ -436,7 +436,7 @@ def test_numbers_have_no_classes():
 WRONG = [
     ({"name": "tabel"}, r"name = 'tabel' is not known .did you mean 'table'"),
     ({"name": "table"}, r"name = 'table' needs file"),
-    ({"name": "digits", "file": "x"}, r"key file means nothing where name = 'digits'"),
+    ({"name": "digits", "file": "x"}, r"key file is not for name = 'digits'"),
     ({"name": "fsdd"}, r"needs folder = .* or file"),
     ({"name": "fsdd", "folder": "a", "file": "b"}, r"needs folder = .* or file"),
     ({"name": "common-voice", "folder": "a", "tsv": "b"}, r"needs extractor"),
@@ -444,7 +444,7 @@ WRONG = [
     ({"target": "a", "targets": ("b",)}, r"target and targets mean the same"),
     ({"targets": ("a", "b", "a")}, r"name each once"),
     ({"kind": "classes", "target": "a"}, r"kind = 'classes' has no targets"),
-    ({"kind": "numbers", "prevalence": 0.1}, r"prevalence is one of targets"),
+    ({"kind": "numbers", "prevalence": 0.1}, r"prevalence: kind = 'numbers' has no targets"),
     ({"items": 0}, r"items is 0: give a number at least 1"),
     ({"chunks": -1, "order": "dirichlet"}, r"chunks is -1"),
     ({"concentration": 0.0, "order": "dirichlet"}, r"concentration is 0: give a number above 0"),
@@ -470,17 +470,17 @@ def test_settings_that_do_not_go_together_are_refused(keys, said):
 
 
 REFUSED = [
-    ({"target": "c00"}, 10, 8, UsageError, r"'c00' is no label of test .did you mean 'c0'"),
+    ({"target": "c00"}, 10, 8, UsageError, r"'c00' is not a label of test .did you mean 'c0'"),
     (
         {"target": "x"},
         10,
         8,
         UsageError,
-        r"target 'x' is no label of test: they are c0, c1, c2, c3",
+        r"target 'x' is not a label of test: the labels are c0, c1, c2, c3",
     ),
     ({"kind": "detection"}, 10, 8, UsageError, r"name the target, .* c0, c1, c2, c3"),
     ({"prevalence": 0.1}, 10, 8, UsageError, r"name the target"),
-    ({"kind": "numbers"}, 10, 8, InputError, r"200 labels are no finite number \('c\d' of i0"),
+    ({"kind": "numbers"}, 10, 8, InputError, r"but 200 labels are not \('c\d' of i0"),
     ({}, 0, 8, UsageError, r"batch is 0: give a number at least 1"),
     ({}, 10, -1, UsageError, r"bootstrap is -1: give a number at least 0"),
     ({"items": 201}, 10, 8, UsageError, r"items = 201: test has 200 items"),
@@ -490,14 +490,14 @@ REFUSED = [
         10,
         8,
         InputError,
-        r"needs 8 of this kind: item; there is 1 before the stream",
+        r"needs 8 items, but there is 1 before the stream",
     ),
     (
         {"items": 190, "target": "c0", "order": "shuffled"},
         10,
         20,
         InputError,
-        r"needs 10 of this kind: target 'c0'; there are \d beside the stream",
+        r"needs 10 items of class 'c0', but there are \d beside the stream",
     ),
     (
         {"pool": 195, "order": "shuffled"},
@@ -511,11 +511,23 @@ REFUSED = [
         10,
         8,
         UsageError,
-        r"pool = 0.5: 100 wanted, but test has 42 items",
+        r"pool = 0.5: a pool of 100 items is needed, but test has 42 items",
     ),
-    ({"pool": 50, "items": 160, "order": "shuffled"}, 10, 8, UsageError, r"pool = 50: 50 wanted"),
+    (
+        {"pool": 50, "items": 160, "order": "shuffled"},
+        10,
+        8,
+        UsageError,
+        r"pool = 50: a pool of 50 items",
+    ),
     ({}, 10, 200, InputError, r"no items are left for the stream"),
-    ({"pool": 198}, 10, 8, UsageError, r"198 wanted, but test has 192 items beside the stream"),
+    (
+        {"pool": 198},
+        10,
+        8,
+        UsageError,
+        r"198 items is needed, but test has 192 items beside the stream",
+    ),
     (
         {"order": "dirichlet", "chunks": 25},
         10,
@@ -565,7 +577,7 @@ def test_a_stream_of_one_short_batch_is_not_dropped():
 
 def test_times_that_go_back_are_refused_in_the_given_order():
     held = items(times=True)
-    with pytest.raises(InputError, match=r"order = 'given': item i\d+ arrives before the one"):
+    with pytest.raises(InputError, match=r"order = 'given': the time of item i\d+ is earlier than"):
         divided(held, source(order="given", time="t"), 10, 0)
 
 
@@ -921,7 +933,7 @@ FAULTS = [
     (
         {"extractor": "extractors_of_voices:uneven"},
         InputError,
-        r"gave for .*b1\.mp3 .*expected a vector of 1",
+        r"returned for .*b1\.mp3 .*expected a vector of 1",
     ),
     ({"extractor": "extractors_of_voices:text"}, InputError, r"expected a vector of numbers"),
     ({"extractor": "extractors_of_voices:endless"}, InputError, r"not finite: inf"),
@@ -937,10 +949,10 @@ FAULTS = [
         r"number is 3, expected a class or a function",
     ),
     ({"extractor": "no_such_module:f"}, UsageError, r"no_such_module cannot be imported"),
-    ({"extractor": "f"}, UsageError, r"is no package.module:name"),
+    ({"extractor": "f"}, UsageError, r"does not have the form package.module:name"),
     ({"tsv": "dev.tsv"}, UsageError, r"tsv = 'dev.tsv': there is no such file"),
     ({"label": "language"}, UsageError, r"line 1: there is no column 'language'"),
-    ({"target": None, "targets": ("tamil",)}, UsageError, r"target 'tamil' is no label"),
+    ({"target": None, "targets": ("tamil",)}, UsageError, r"target 'tamil' is not a label"),
 ]
 
 
@@ -955,8 +967,8 @@ def test_clips_that_cannot_be_used_are_refused(voices, keys, kind, said):
     [
         ("c\tmissing.mp3\tx\tor", r"clip missing\.mp3 is in none of"),
         ("c\tor_a0.mp3\tor", r"test\.tsv, line 22: 3 fields, but the header has 4"),
-        ("c\t\tx\tor", r"line 22: no path there"),
-        ("c\tor_a0.mp3\tx\t", r"line 22: no locale there"),
+        ("c\t\tx\tor", r"line 22: column path is empty"),
+        ("c\tor_a0.mp3\tx\t", r"line 22: column locale is empty"),
     ],
 )
 def test_a_bad_line_of_the_list_is_named(voices, tmp_path, line, said):

@@ -198,7 +198,7 @@ def test_a_place_that_cannot_be_written_is_an_error(tmp_path):
         keep(tmp_path, [scoring()])
     with pytest.raises(InputError, match="there is no such file"):
         read_ledger(tmp_path / "nothing")
-    with pytest.raises(InputError, match="cannot be read"):
+    with pytest.raises(InputError, match="this is a folder: name a file"):
         read_ledger(tmp_path)
 
 

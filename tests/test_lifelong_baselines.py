@@ -216,11 +216,11 @@ def test_a_baseline_without_any_row_is_refused(whole, run):
     [
         (
             {"measures": ["penalised_score"], "help": {"test": False}},
-            "measure 'penalised_score' needs a person's help with the test set, and this run has",
+            "measure 'penalised_score' needs help with the test set: give questions",
         ),
         (
             {"measures": ["msr"], "help": {"questions": 0, "corrections": 0}},
-            "measure 'msr' needs a person's help with the test set",
+            "measure 'msr' needs help with the test set",
         ),
         (
             {"measures": ["policy_score", "penalty"], "help": {"says": "verdicts"}},
@@ -234,7 +234,7 @@ def test_a_baseline_without_any_row_is_refused(whole, run):
         ({"measures": ["area_under_curve"]}, "'area_under_curve' needs offline help"),
         ({"measures": ["policy_score:wer"]}, "score 'wer' is not for classes"),
         ({"lifelong": {"score": "bleu"}}, "score 'bleu' is not for classes"),
-        ({"lifelong": {"kind": "translation"}}, "the source makes a course of classes"),
+        ({"lifelong": {"kind": "translation"}}, "the outputs of the source are classes"),
         (
             {"measures": ["penalty"], "baseline": "own-frozen"},
             "the baseline own-frozen had no help of a person, but all measures are about help",
@@ -298,7 +298,9 @@ def test_logs_elsewhere_need_a_kind(whole, tmp_path, run):
     shutil.copytree(whole / "run/logs/own/assisted", tmp_path / "own/assisted")
     code, _, err = run("lifelong", "score", tmp_path / "own/assisted")
     assert code == 2
-    assert "is an event log: give the kind of its outputs, --output-kind classes|" in err
+    assert (
+        "is an event log: give the kind of its outputs, --output-kind classes, transcripts" in err
+    )
 
 
 def test_a_course_that_cannot_be_read_is_said(whole, tmp_path, run):
@@ -306,7 +308,7 @@ def test_a_course_that_cannot_be_read_is_said(whole, tmp_path, run):
     (tmp_path / "logs/courses/seed-0.json").write_text("{}")
     code, _, err = run("lifelong", "score", tmp_path / "logs/own/assisted")
     assert code == 3
-    assert "logs/courses/seed-0.json: does not say what the outputs of" in err
+    assert "logs/courses/seed-0.json: this file does not state the kind of the outputs of" in err
 
 
 # Learners
@@ -327,7 +329,7 @@ def test_a_snapshot_that_is_no_bytes_is_refused_when_it_is_made(checkpoint, tmp_
     study = listening(tmp_path, "Keeper", loop={"checkpoint": checkpoint} if checkpoint else {})
     code, _, err = run("run", study, "-o", tmp_path / "run")
     assert code == 3
-    assert "Keeper: snapshot must give bytes, it gave a value of type dict" in err
+    assert "Keeper: snapshot must return bytes, but it returned a value of type dict" in err
 
 
 def test_a_strategy_is_joined_where_something_is_asked_only(tmp_path):
@@ -351,7 +353,9 @@ def test_kind_and_text_are_keys_of_a_source_by_task(tmp_path, run):
     study.write_text(text)
     code, _, err = run("run", study, "-o", tmp_path / "other")
     assert code == 2
-    assert "[source] kind = 'detection' is for task streams; of a life cycle it is classes" in err
+    assert (
+        "[source] kind = 'detection' is for task streams; in a life cycle, kind is classes" in err
+    )
     study.write_text(
         'task = "streams"\n[source]\nfile = "calls.csv"\nlabel = "said"\nkind = "translation"\n'
     )

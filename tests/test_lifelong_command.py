@@ -290,7 +290,7 @@ def test_compare_as_written(run):
 def test_only_systems_of_the_same_tests_are_compared(run):
     code, _, err = run("lifelong compare --lower seeds.csv old.csv")
     assert code == 3
-    assert "other test times" in err
+    assert "different test times" in err
     code, _, err = run("lifelong compare --lower seeds.csv")
     assert code == 2
     assert "at least two systems" in err
@@ -329,7 +329,7 @@ def test_plan_says_how_many_more_runs(run):
     assert row["n_units"] == 6
     assert row["units_needed"] == 29  # half the width takes four times the units, and a fifth more
     _, _, err = run(f"lifelong plan --lower seeds.csv --measure policy_score {FAST}")
-    assert "units are runs with seeds of their own" in err
+    assert "units are runs, each with its own seed" in err
     _, out, _ = run(f"lifelong plan --lower seeds.csv --policy recent:1,uniform --json {FAST}")
     first = [row.get("policy") for row in json.loads(out)["rows"][:3]]
     assert first == ["recent:1", "uniform", None]
@@ -353,7 +353,7 @@ REFUSED = {
     "recent": ("score matrix.csv --policy recent", 2, "needs a half-life"),
     "half-life": ("score matrix.csv --policy recent --half-life 0", 2, "half-life is"),
     "negative": ("score matrix.csv --policy recent:-1", 2, "half-life is"),
-    "no number": ("score matrix.csv --policy recent:soon", 2, "'soon' is no number"),
+    "not a number": ("score matrix.csv --policy recent:soon", 2, "'soon' is not a number"),
     "policy": ("score matrix.csv --policy recnt:3", 2, "did you mean 'recent'?"),
     "twice": ("score matrix.csv --policy uniform,uniform", 2, "two policies are named"),
     "uniform half": ("score matrix.csv --policy uniform:3", 2, "has no half-life"),

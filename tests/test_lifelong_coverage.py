@@ -116,7 +116,7 @@ def coverage(utterances, runs, resample):
 @pytest.mark.parametrize(
     ("utterances", "runs", "resample", "least", "most"),
     # Percentiles over few runs are too narrow, as docs/lifelong.md states: forgetting from the
-    # first test on is covered by 93 % with 30 runs, and every measure by about 90 % with 10 runs.
+    # first test on is covered by 93% with 30 runs, and every measure by about 90% with 10 runs.
     [(40, 1, "item", 0.93, 0.99), (10, 30, "seed", 0.92, 0.99), (10, 10, "seed", 0.87, 0.94)],
 )
 def test_coverage(utterances, runs, resample, least, most, record_property):

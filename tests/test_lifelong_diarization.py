@@ -236,7 +236,7 @@ def test_wrong_use_is_refused():
         build("diarizer", Task("classes", ("a", "b")))
     with pytest.raises(UsageError, match="output"):
         made(output=-1)
-    with pytest.raises(InputError, match="output = 1 is not there"):
+    with pytest.raises(InputError, match="output = 1, but the number of outputs in batch 0 is 1"):
         made(output=1).predict(batch(["0 1 a"]))
     with pytest.raises(InputError, match="this snapshot cannot be used"):
         made().restore(b"nothing")
@@ -287,7 +287,7 @@ def test_bad_recordings_are_refused(tmp_path, change, message):
 
 
 def test_a_source_without_outputs_is_refused(tmp_path):
-    with pytest.raises(UsageError, match="outputs = \\[\\] names no output"):
+    with pytest.raises(UsageError, match="outputs = \\[\\] names no file"):
         course_of("diarization", files(tmp_path) | {"outputs": []}, 0)
 
 

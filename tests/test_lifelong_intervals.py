@@ -71,7 +71,7 @@ def test_every_measure_has_an_interval_around_its_value_or_a_reason(how):
     assert len(found) == len(OF_SCORES) + len(OF_HELP)
     for name, row in found.items():
         if name.startswith("offline") and how.get("factors", "item") == "item":
-            assert (row.lower, row.reason) == (None, "no interval: every factor is held")
+            assert (row.lower, row.reason) == (None, "no interval: every factor is held fixed")
             continue
         assert row.lower <= row.value <= row.upper, (name, row.reason)
         assert row.lower < row.upper, name

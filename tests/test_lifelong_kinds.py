@@ -573,14 +573,18 @@ def test_kinds_are_found():
 @pytest.mark.parametrize(
     ("kind", "score", "said"),
     [
-        ("diarization", "jer", "no sum over regions"),
+        ("diarization", "jer", "not a sum over regions"),
         ("diarization", "missed", "a part of der"),
         ("diarization", "speech_error", "keeps its speech"),
         ("classes", "nec", "shares of the classes"),
         ("classes", "mae", "no largest value"),
         ("classes", "cllr", "strictly wrong"),
         ("classes", "auc", "order of all outputs"),
-        ("transcripts", "bleu", "no score of transcripts; penalised scores of transcripts are wer"),
+        (
+            "transcripts",
+            "bleu",
+            "not a score of transcripts; penalised scores of transcripts are wer",
+        ),
         ("translation", "blue", "did you mean 'bleu'"),
     ],
 )

@@ -234,7 +234,9 @@ def test_runs_of_other_life_cycles_are_refused(tmp_path):
         write(tmp_path / f"{name}.jsonl", life(seed=k, versions=k + 2))
         for k, name in enumerate("ab")
     ]
-    with pytest.raises(InputError, match=r"a.jsonl.*the runs have other versions: 'a' 1 batch at"):
+    with pytest.raises(
+        InputError, match=r"a.jsonl.*the runs have different versions: 'a' 1 batch at"
+    ):
         read_lifelong(paths, "classes")
     twice = life(run="one")
     paths = [write(tmp_path / f"{name}.jsonl", twice) for name in "cd"]
@@ -288,7 +290,7 @@ def test_labels_and_further_right_outputs_of_files(tmp_path):
     with pytest.raises(InputError, match=r"right.csv: no label for 1 item of the test set"):
         read(tmp_path, bare, "transcripts", labels=lost)
     double = Labels("right.csv", pl.concat([frame, frame.head(1)]))
-    with pytest.raises(InputError, match=r"right.csv: 1 id with several labels: t0-0"):
+    with pytest.raises(InputError, match=r"right.csv: 1 id has several labels: t0-0"):
         read(tmp_path, bare, "transcripts", labels=double)
     other = Labels("other.csv", frame.with_columns(label=pl.lit("x")))
     assert any("12 items have another label" in p for p in read(
@@ -337,18 +339,22 @@ def faults():
     yield (
         "before it is",
         [events[ahead], *events[:ahead], *events[ahead + 1 :]],
-        r"line 1.*by version 2, which came to be line",
+        r"line 1.*by version 2, which is made later .line",
     )
     yield (
         "never was",
         [e | {"version": 9} if e.get("set") == "test" and e["version"] == 2 else e for e in events],
-        r"by version 9, which never came to be",
+        r"by version 9, which is never made",
     )
-    yield "another batch", changed(events, adapt, version=5), r"version 5 comes of batch 0 of"
+    yield (
+        "another batch",
+        changed(events, adapt, version=5),
+        r"version 5 is made by adapting to batch 0 of",
+    )
     yield (
         "stale",
         changed(events, stream, version=0),
-        r"by version 0, but the last one is version 1",
+        r"by version 0, but the newest version is 1",
     )
     plain = life(help_=0)
     swap = {"t0-0": "t2-0", "t2-0": "t0-0"}
@@ -386,7 +392,7 @@ def faults():
     yield (
         "missing item",
         [e for k, e in enumerate(events) if k != pre],
-        r"version 1: 1 item of the test set have no output of it: t0-0",
+        r"version 1: 1 item of the test set have no output of this version: t0-0",
     )
     yield (
         "missing help",
@@ -403,9 +409,9 @@ def faults():
     yield (
         "no test",
         [e for e in events if e.get("set") != "test"],
-        r"nothing is predicted on the te",
+        r"there are no predictions on the te",
     )
-    yield "no output", [e for e in events if e["event"] == "adapt"], r"no output of a version"
+    yield "no output", [e for e in events if e["event"] == "adapt"], r"there are no outputs"
     yield "in set offline", changed(events, stream, set="offline"), r"predicted in set offline"
 
 
@@ -463,7 +469,7 @@ def test_a_run_killed_during_help_in_the_test_set_loses_that_version(tmp_path, b
 @pytest.mark.parametrize(
     ("phase", "said"),
     [
-        ("pre", "version 2: 1 item of the test set have no output of it"),
+        ("pre", "version 2: 1 item of the test set have no output of this version"),
         ("post", "version 2: 1 item of the test set have no output after the person's help"),
     ],
 )

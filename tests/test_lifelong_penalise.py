@@ -365,7 +365,10 @@ def test_corrections_that_are_none(text, said, there, capsys):
             "1 verdict not known (right or wrong was expected",
         ),
         ("id,part\nu1,0-1\n", "leave the part empty: 0-1 at line 2"),
-        ("id\nu1\nu7\n", "1 sentence is not among the 3 that are scored: u7; they are u1, u2, u3"),
+        (
+            "id\nu1\nu7\n",
+            "1 sentence is not among the 3 that are scored: u7; the scored ones are u1, u2, u3",
+        ),
     ],
 )
 def test_tables_of_corrections_that_are_none(text, said, there, capsys):
@@ -380,7 +383,10 @@ def test_tables_of_corrections_that_are_none(text, said, there, capsys):
         ("r1 1 7 10\nr1 1 9 11\n", "r1: corrected regions overlap ('7-10', '9-11'): each time"),
         ("r1 1 70 100\n", "1 region lies outside of the recording: 70 to 100 s of r1"),
         ("r1 1 70 100\n", "it goes from 0 to 16"),
-        ("r3 1 7 10\n", "1 recording is not among the 2 that are scored: r3; they are r1, r2"),
+        (
+            "r3 1 7 10\n",
+            "1 recording is not among the 2 that are scored: r3; the scored ones are r1, r2",
+        ),
         ("r1 1 10 7\n", "line 1: the end 7 is not after the start 10"),
     ],
 )
@@ -427,7 +433,10 @@ def test_columns_of_regions_that_are_not_read(head, said, there, capsys):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("id,start,end\nu1,1,2\n", "columns start, end are not read: regions are of diarization"),
+        (
+            "id,start,end\nu1,1,2\n",
+            "leave out columns start, end: a sentence is corrected as a whole",
+        ),
         ("recording,start,end\nu1,1,2\n", "a sentence is corrected as a whole, by its id"),
         ("id,verdcit\nu1,wrong\n", "column verdcit (did you mean 'verdict'?) is not known"),
         ("id,verdcit\nu1,wrong\n", "in a table of corrections: it has id, part, verdict, label"),
@@ -487,9 +496,12 @@ def test_what_an_output_lacks_may_count_as_empty(there, capsys):
     [
         ("--output-kind translation", "needs --base, --adapted, --reference, --corrected"),
         (f"{SENTENCES}", "needs --output-kind"),
-        (f"--output-kind translation {SENTENCES} --score wer", "no score of translation"),
+        (f"--output-kind translation {SENTENCES} --score wer", "not a score of translation"),
         (f"--output-kind translation {SENTENCES} --score mae", "no largest value"),
-        (f"--output-kind translation {SENTENCES} --measure penalty:wer", "no score of translation"),
+        (
+            f"--output-kind translation {SENTENCES} --measure penalty:wer",
+            "not a score of translation",
+        ),
         (f"--output-kind translation {SENTENCES} --measure bluu", "did you mean 'bleu'"),
         (f"--output-kind translation {SENTENCES} --cost words", "--cost is for measure msr"),
         (
@@ -605,7 +617,7 @@ def test_effort_is_told_after_normalising():
         ({"base": [1, 2]}, InputError, r"base\[0\]"),
         ({"kind": "translations"}, UsageError, "did you mean 'translation'"),
         ({"options": {"tokeniser": "13a"}}, UsageError, "did you mean 'tokenizer'"),
-        ({"scores": ("wer",)}, UsageError, "no score of translation"),
+        ({"scores": ("wer",)}, UsageError, "not a score of translation"),
         ({"name": 3}, UsageError, "name is"),
     ],
 )

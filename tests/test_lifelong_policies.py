@@ -61,7 +61,7 @@ def test_thousands_of_half_lives_leave_the_weight_to_what_matters_most(name):
     [
         ("recent", "needs a half-life"),
         ("recent:-1", "above 0"),
-        ("recent:x", "no number"),
+        ("recent:x", "not a number"),
         ("conservative:0", "above 0"),
         ("uniform:3", "has no half-life"),
         ("newest", "choose one of recent, uniform"),

@@ -213,21 +213,21 @@ FAULTS = [
         {"adapt": "if adapted == 3: sys.exit(3)"},
         "program mine, message adapt_offline: it ended .exit code 3.",
     ),
-    ({"adapt": "if adapted == 3: print('oops')"}, "its line is no JSON"),
+    ({"adapt": "if adapted == 3: print('oops')"}, "its line is not JSON"),
     ({"adapt": "if adapted == 3: time.sleep(60)"}, "did not end its line within 3 seconds"),
     ({"adapt": "if adapted == 3: say(n=99); continue"}, "it answered message 99"),
-    ({"adapt": "if adapted == 3: say(error='no more'); continue"}, "it refused: no more"),
+    ({"adapt": "if adapted == 3: say(error='no more'); continue"}, "it reports an error: no more"),
     (
         {"ask": "say(n=n, ids=told['ids'])"},
-        "asked 3 questions where the budget leaves 1",
+        "asked 3 questions, but the budget allows only 1 more",
     ),
     ({"ask": "say(n=n, ids=told['ids'][:1], parts=['', ''])"}, "about 1 item and 2 parts"),
     ({"ask": "say(n=n, ids=told['ids'][:1], parts=['1-2'])"}, "a text is corrected as a whole"),
-    ({"ask": "say(n=n, ids=['q'])"}, "asked about 'q', which is no item of the batch"),
-    ({"offline": "say(n=n, ids=['y0.0'])"}, "asked about 'y0.0', which it does not hold"),
+    ({"ask": "say(n=n, ids=['q'])"}, "asked about 'q', which is not in the batch"),
+    ({"offline": "say(n=n, ids=['y0.0'])"}, "asked about 'y0.0', but offline questions"),
     (
         {"offline": "say(n=n, ids=['b-1.0', 'b-1.1'])"},
-        "message ask_offline: what it said: it asked 2 questions",
+        "message ask_offline: its answer: it asked 2 questions",
     ),
     ({"offline": "say(n=n)"}, "missing required field 'ids'"),
 ]
@@ -260,13 +260,13 @@ def test_what_goes_wrong_ends_the_run_and_keeps_the_rest(tmp_path, start, wrong,
 WRONG_TEXTS = [
     (
         "say(n=n, ids=told['ids'], decisions=['x'])",
-        "its decisions are 1, expected one for each of the 3 items",
+        "the number of its decisions is 1, expected one for each of the 3 items",
     ),
     ("say(n=n, ids=told['ids'])", "it gave no decisions"),
     ("say(n=n, ids=[], decisions=[])", "it answered about 0 items, but 3 were sent"),
-    ("say(n=n, ids=told['ids'], decisions=['x'] * 3, scores=[1])", "its scores have the shape"),
+    ("say(n=n, ids=told['ids'], decisions=['x'] * 3, scores=[1])", "the shape of its scores is"),
     ("say(n=n, ids=told['ids'], decisions=[1] * 3)", "Expected 'str', got 'int'"),
-    ("say(n=n, ids=told['ids'], decisions=['x'] * 3, logits=[])", "its logits have the shape"),
+    ("say(n=n, ids=told['ids'], decisions=['x'] * 3, logits=[])", "the shape of its logits"),
 ]
 
 
@@ -286,18 +286,18 @@ def test_texts_that_cannot_be_are_refused(tmp_path, start, predict, said):
 def test_programs_that_do_not_offer_it_are_not_asked(tmp_path, start):
     course = course_of()
     shell = start(course, "/bin/sh", SHELL)
-    with pytest.raises(UsageError, match="program shell cannot ask"):
+    with pytest.raises(UsageError, match="program shell has no method ask"):
         live(tmp_path / "a", course, Life(stream=Help(1)), system=shell)
     with pytest.raises(UsageError, match="program shell does not adapt offline"):
         live(tmp_path / "a", course, Life(offline=0), system=shell)
     with pytest.raises(UsageError, match="program shell does not adapt without a person"):
         live(tmp_path / "a", course, Life(), system=shell, passing="unsupervised")
     verdicts = expert_of(course, says="verdicts")
-    with pytest.raises(InputError, match=r"program shell .* the person said only"):
+    with pytest.raises(InputError, match=r"program shell .* the person gave only"):
         live(tmp_path / "b", course, Life(stream=Help(0, 1)), system=shell, expert=verdicts)
 
 
 def test_another_version_of_the_protocol_is_refused(start):
     text = PYTHON.replace("ready=1", "ready=2")
-    with pytest.raises(InputError, match="ready for version 2, and this is version 1"):
+    with pytest.raises(InputError, match="uses version 2 of the protocol, expected version 1"):
         start(course_of(), sys.executable, text)

@@ -220,7 +220,7 @@ def test_items_units_and_weights(tmp_path: Path) -> None:
     assert row.n_units == 4
     assert record.problems == ("column score_of is left out: not the same in all rows of an item",)
     other = "\n".join(lines).replace("1,1,u0,s0", "1,1,u0,s9") + "\n"
-    with pytest.raises(InputError, match=r"item u0 is of several units"):
+    with pytest.raises(InputError, match=r"item u0 has several units"):
         lifelong(other, tmp_path, TableOptions(higher=False, map={"unit": "speaker"}))
 
 
@@ -259,12 +259,15 @@ def test_missing_cells_are_null_and_said(tmp_path: Path) -> None:
     text = "version,1,2,3\n1,0.9,,nan\n2,0.8,0.7,NA\n3,0.6,0.5,0.4\n"
     record = lifelong(text, tmp_path, HIGHER)
     assert np.isnan(cells(record)).sum() == 3
-    assert "3 cells of times that a version has not seen without a score" in record.problems[0]
+    assert "the score before learning is missing in 3 cells" in record.problems[0]
     found = figures(record, "policy_score", "backward_transfer", "forgetting_max")
     assert found["policy_score"].value == pytest.approx(0.5)
     assert found["backward_transfer"].value == pytest.approx((0.6 - 0.9 + 0.5 - 0.7) / 2)
     holed = lifelong("version,1,2\n1,0.9,0.2\n2,,0.7\n", tmp_path, HIGHER)
-    assert "1 cell of seen data without a score (version 2 at time 1)" in (holed.problems[0])
+    assert (
+        "although the version has seen data of this time (version 2 at time 1)"
+        in (holed.problems[0])
+    )
     row = figures(holed, "policy_score")["policy_score"]
     assert row.value is None
     assert "undefined" in str(row.reason)
@@ -362,15 +365,15 @@ BAD = {
     "empty time": (LONG.replace("1,2,", "1,,"), r"1 empty cell of time .* the first at line 3"),
     "no window": ("version,1,2\n3,1,2\n4,1,2\n", r"no test time \(1, 2\) lies between"),
     "only initial": ("version,1,2\ninitial,1,2\n", r"only the initial version"),
-    "descending": ("version,learnt,1,2\n1,2,1,2\n2,1,3,4\n", r"version 1 .*must not descend"),
+    "descending": ("version,learnt,1,2\n1,2,1,2\n2,1,3,4\n", r"version 1 .*must rise"),
     "two times": (
         "version,learnt,time,score\na,1,1,1\na,2,2,3\n",
         r"line 3: version a learnt at 2 here",
     ),
     "two initial": ("version,learnt,1\na,,1\nb,,2\nc,1,2\n", r"versions a, b have no time"),
     "at once": ("version,learnt,1,2\na,1,1,2\nb,1,3,4\n", r"versions a .* and b .* at one time"),
-    "both": ("version,time,score,base\n1,1,2,3\n", r"column score and column base is there too"),
-    "no base": ("version,time,adapted\n1,1,2\n", r"none for the base"),
+    "both": ("version,time,score,base\n1,1,2,3\n", r"column score beside column base"),
+    "no base": ("version,time,adapted\n1,1,2\n", r"needs a column base"),
     "no pair": ("version,time,base,adapted,impaired\n1,1,2,3,4\n", r"none for corrected"),
     "partly": ("version,time,base,adapted\n1,1,2,\n2,2,1,1\n", r"line 2: there is no adapted"),
     "near": ("version,time,score,wieght\n1,1,2,1\n", r"'wieght' is not known .*'weight'"),
@@ -381,22 +384,22 @@ BAD = {
     "nothing": ("version,1,2\n1,,\n2,,\n", r"every score is empty"),
     "headless": ("0.5,0.1\n0.4,0.6\n", r"line 1: numbers .* begin with a line version,1,2,3"),
     "unit": ("version,time,id,unit,score\n1,1,a,,1\n", r"1 empty cell of unit .* at line 2"),
-    "unit alone": ("version,time,unit,score\n1,1,a,1\n2,1,b,1\n", r"units are of items"),
+    "unit alone": ("version,time,unit,score\n1,1,a,1\n2,1,b,1\n", r"a unit is a group of items"),
     "no rows": ("version,time,score\n", r"\(version, time, score\) but no rows"),
     "own row": ("version,time,score,@row\n1,1,2,3\n", r"no column may be named '@row'"),
     "own place": ("version,time,score,@place\n1,1,2,3\n", r"no column may be named '@place'"),
     "own curve": ("cost,score,@row\n0,1,2\n1,1,2\n", r"no column may be named '@row'"),
-    "wide unit": ("version,unit,1\n1,a,2\n", r"column 'unit' is no time .* system; a table"),
+    "wide unit": ("version,unit,1\n1,a,2\n", r"column 'unit' is neither a time .* system; a table"),
     "item": ("version,time,id,score\n1,1,a,1\n1,1,b,1\n2,1,a,1\n", r"version 2 .* item b"),
     "seed": ("version,time,seed,score\n1,1,0,1\n1,1,1,1\n2,1,1,1\n", r"version 2 .* seed 0"),
-    "no test": ("version,time,set,score\n1,1,lifelong,1\n", r"no score of the test set"),
+    "no test": ("version,time,set,score\n1,1,lifelong,1\n", r"none of the test set"),
     "curve cost": ("cost,score\n0,1\n-1,2\n", r"1 value of cost .*: -1.0 at line 3"),
     "curve score": ("cost,score\n0,1\n1,\n", r"1 value of score .*: nan at line 3"),
     "curve repeated": ("cost,score\n0,1\n0,2\n", r"cost 0 is at line 2 and at line 3"),
-    "curve alone": ("cost,score\n4,1\n", r"every cost is 4: a curve needs two costs"),
+    "curve alone": ("cost,score\n4,1\n", r"every cost is 4: a curve needs at least two costs"),
     "curve seeds": ("cost,seed,score\n0,a,1\n5,a,1\n5,b,2\n", r"seed b begins at cost 5"),
     "curve items": ("cost,id,score\n0,a,1\n0,b,1\n5,b,2\n", r"at cost 5 seed 0 has 1 item of 2"),
-    "curve n": ("cost,errors,n\n0,1,0\n1,1,2\n", r"1 row where n is 0: .* at line 2"),
+    "curve n": ("cost,errors,n\n0,1,0\n1,1,2\n", r"1 row with n = 0: .* at line 2"),
     "curve both": ("cost,errors,n,score\n0,1,1,1\n", r"keep score, or errors and n"),
 }
 
@@ -412,7 +415,7 @@ MISSING = {
     "version": ("versoin,time,score\n1,1,2\n", r"no column version \(did you mean 'version'\?\)"),
     "score": ("version,time,wer\n1,1,2\n", r"no column 'score'"),
     "log": ("event,version,time,score\npredict,1,1,2\n", r"this is an event log"),
-    "costs": ("words,seconds,score\n1,1,2\n", r'name one, cost="seconds"'),
+    "costs": ("words,seconds,score\n1,1,2\n", r'name one, such as cost="seconds"'),
 }
 
 

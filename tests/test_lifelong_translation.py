@@ -235,7 +235,7 @@ def test_it_can_be_put_back_and_forgets_when_it_keeps_few():
 @pytest.mark.parametrize(
     ("kind", "options", "message"),
     [
-        ("classes", {}, "it translates, but the task is classes"),
+        ("classes", {}, "this learner is for translation, but the task is classes"),
         ("translation", {"keeps": 3}, "did you mean 'keep'"),
         ("translation", {"keep": -1}, "keep"),
     ],
@@ -247,7 +247,7 @@ def test_wrong_settings_are_refused(kind, options, message):
 
 def test_what_is_no_text_and_no_snapshot_is_refused():
     learner = build("translator", Task("translation"))
-    with pytest.raises(InputError, match="are no texts"):
+    with pytest.raises(InputError, match="are not texts"):
         learner.predict(Batch(3, ("a",), np.zeros((1, 2))))
     with pytest.raises(InputError, match="this snapshot cannot be used"):
         learner.restore(b"nothing")

@@ -50,7 +50,7 @@ def checks(tmp_path, monkeypatch, capsys):
 def test_ids_in_any_file_are_enough(checks, ids):
     assert checks(f"transcripts validate good.trn --ids {ids}") == (
         0,
-        [("ok", f"good.trn: 3 utterances, all that {ids} names and no other")],
+        [("ok", f"good.trn: 3 utterances, exactly those of {ids}")],
     )
 
 
@@ -96,7 +96,7 @@ def test_texts_without_ids_are_counted(checks):
 
 def test_recordings_are_named_by_regions_turns_or_lists(checks):
     for ids in ("recordings", "turns.rttm"):
-        said = f"turns.rttm: 1 recording, all that {ids} names and no other"
+        said = f"turns.rttm: 1 recording, exactly those of {ids}"
         assert checks(f"diarization validate turns.rttm --ids {ids}") == (0, [("ok", said)])
     said = "turns.rttm: 1 recording of map.uem missing, which is right where nobody speaks: r2"
     assert checks("diarization validate turns.rttm --ids map.uem") == (0, [("warning", said)])
@@ -115,7 +115,7 @@ def test_columns_that_name_utterances_name_what_is_wanted(checks):
     code, found = checks("transcripts validate ref.stm --by recording+speaker --ids ref.stm")
     assert (code, found) == (
         0,
-        [("ok", "ref.stm: 3 utterances, all that ref.stm names and no other")],
+        [("ok", "ref.stm: 3 utterances, exactly those of ref.stm")],
     )
 
 

@@ -157,13 +157,13 @@ def test_the_command_says_how_many_labels_more(here, capsys):
         ("--type llr --machine judge --measure eer", 2, "needs a human label of every trial"),
         ("--type llr", 3, "labels are empty"),
         ("--type llr --machine nowhere", 2, "nowhere"),
-        ("--type llr --machine quality", 3, "machine's column 'quality'"),
+        ("--type llr --machine quality", 3, "column 'quality' of --machine"),
         (
             "--type llr --machine speaker",
             3,
-            "give a class of nontarget, target, or the probability",
+            "its values must be classes (nontarget, target) or prob",
         ),
-        ("--measure mean:quality --higher --machine speaker", 3, "numbers were expected"),
+        ("--measure mean:quality --higher --machine speaker", 3, "are not numbers"),
         ("--type number --machine judge", 2, "not for true numbers"),
         ("--type llr --machine judge --engine serial", 2, "--machine, which is counted in memory"),
     ],
@@ -179,7 +179,7 @@ def test_without_any_human_label_nothing_is_corrected(here, capsys):
     none.write_csv("n.csv")
     for line in ("--type llr --machine judge", "--measure mean:quality --lower --machine auto"):
         assert cli.run(f"score n.csv {line}".split()) == 3
-        assert "the machine's cannot be corrected" in capsys.readouterr().err
+        assert "cannot be corrected" in capsys.readouterr().err
 
 
 def test_human_labels_in_a_key_that_lacks_most_trials(tmp_path, capsys):

@@ -153,13 +153,15 @@ def test_seeds_in_files_of_a_folder_or_pattern(tmp_path):
         [row] = tc.score(given, measures="policy_score", **LIFE).rows
         assert (row.value, row.n_units) == (pytest.approx((0.69 + 0.84 + 0.89) / 3), 3), given
     written(folders[0], "seed3.csv", "version,seed,0,1\n0,7,0.9,0.1\n1,7,0.8,0.9\n")
-    with pytest.raises(tc.InputError, match=r"seed3\.csv has a column seed, the other files none"):
+    with pytest.raises(
+        tc.InputError, match=r"seed3\.csv has a column seed, but the other files do not"
+    ):
         tc.score(folders[0], **LIFE)
 
 
 def test_an_array_of_no_numbers_is_refused(tmp_path):
     np.save(tmp_path / "m.npy", np.array([{"a": 1}], dtype=object))
-    with pytest.raises(tc.InputError, match=r"m\.npy: no array of numbers"):
+    with pytest.raises(tc.InputError, match=r"m\.npy: this is not an array of numbers"):
         tc.score(tmp_path / "m.npy", **LIFE)
 
 
@@ -179,14 +181,14 @@ BROKEN = {
         {"Exp0": {"Exp0": 1.0}},
         "are ambiguous: versions and tests cannot be distinguished",
     ),
-    "two": ({"a": MATRIX, "b": MATRIX}, "holds 2 matrices, a, b: keep one"),
-    "texts": ([[1.0, "x"], [1.0, 2.0]], "row 0 holds 'x', no number and no null"),
-    "nothing": ({"a": 1}, "no score matrix: write a list of rows"),
+    "two": ({"a": MATRIX, "b": MATRIX}, "contains 2 matrices, a, b: keep one"),
+    "texts": ([[1.0, "x"], [1.0, 2.0]], "row 0 contains 'x': use numbers and null"),
+    "nothing": ({"a": 1}, "this is not a score matrix: write a list of rows"),
     "names": (
         {"columns": ["1"], "data": MATRIX},
         "the numbers of names differ from the 3 rows of 3 scores",
     ),
-    "series": ({EXP.format(0): "x"}, r"Exp000 holds str, no values"),
+    "series": ({EXP.format(0): "x"}, r"Exp000 is 'x' \(str\), not a list"),
 }
 
 
@@ -198,7 +200,7 @@ def test_what_is_no_matrix_is_refused(name):
 
 
 def test_no_json_is_refused():
-    with pytest.raises(tc.InputError, match=r"m\.json: no JSON"):
+    with pytest.raises(tc.InputError, match=r"m\.json: this is not JSON"):
         read_matrix(b"[[1.0, 0.5", "m.json")
 
 
@@ -207,7 +209,7 @@ def test_headers_that_are_no_times_stay_as_they_are(tmp_path):
     with pytest.raises(tc.UsageError, match="there is no column version"):
         figures(path)
     path = written(tmp_path, "n.csv", "version,Exp0,Task1\n0,1,0.5\n1,0.7,1\n")
-    with pytest.raises(tc.InputError, match="column 'Exp0' is no time"):
+    with pytest.raises(tc.InputError, match="column 'Exp0' is neither a time"):
         figures(path)
 
 

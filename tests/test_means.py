@@ -134,13 +134,17 @@ def test_the_page_says_which_values_are_better(here, capsys):
         ),
         ("--measure mean:accuracy --direction latency=lower", 2, "mean:accuracy: state whether"),
         ("--measure mean:accurcy --higher", 2, "did you mean 'accuracy'?"),
-        ("--measure mean:lang --higher", 3, "where numbers were expected: 'en' at line 2"),
+        ("--measure mean:lang --higher", 3, "are not numbers: 'en' at line 2"),
         ("--measure mean:accuracy --higher --cost-miss 3", 2, "--cost-miss"),
         ("--measure mean:accuracy --higher --target 1", 2, "--target is for"),
         ("--measure mean:accuracy --higher --engine serial", 2, "counted in memory"),
         ("--measure mean:accuracy,eer --higher", 2, "the type of the scores is not stated"),
         ("--type values", 2, "no column 'value' for mean:value"),
-        ("--measure eer --type values", 2, "there are no scores for eer: take mean:COLUMN"),
+        (
+            "--measure eer --type values",
+            2,
+            "eer needs scores: use --measure mean:COLUMN",
+        ),
         (
             "--measure auc --type score --map score=latency,label=accuracy --allow-reversed "
             "--higher",

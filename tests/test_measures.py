@@ -61,7 +61,7 @@ def test_opensad_cost():
 
 
 def test_total_error_with_a_large_majority():
-    """Accuracy 90 % where always the majority gets 95 %: NTE 2.0 (paper 003, section 3.5)."""
+    """Accuracy 90% where always the majority gets 95%: NTE 2.0 (paper 003, section 3.5)."""
     labels = [0] * 95 + [1] * 5
     decisions = [1] * 10 + [0] * 85 + [1] * 5
     trials = tc.Trials.from_arrays(decisions, labels, kind="decision")

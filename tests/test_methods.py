@@ -361,7 +361,7 @@ def test_bca_is_refused():
     [
         ({}, (), UsageError, "has no runs"),
         ({"seed": ()}, (), UsageError, "has no runs"),
-        ({"seed": ("1", "2", "1")}, (), InputError, "1 run has the levels of another: seed 1"),
+        ({"seed": ("1", "2", "1")}, (), InputError, "1 run has the same levels as another run"),
         (
             {"seed": ("1", "2")},
             ("set",),

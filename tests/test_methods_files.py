@@ -216,7 +216,7 @@ def no_number(row):
             no_seed,
             "column 'seed' is empty in 2 rows (line 5, line 185): fill in the run of every row",
         ),
-        (no_number, "numbers were expected: 'much' at line 185"),
+        (no_number, "not a number: 'much' at line 185"),
     ],
 )
 def test_runs_that_do_not_agree(place, capsys, spoil, message):
@@ -246,7 +246,7 @@ def test_runs_that_do_not_agree(place, capsys, spoil, message):
         (["score", "r.csv", *MAPPED, "--runs", "a+b+c"], 2, "name one column or two"),
         (["score", "r.csv", *MAPPED, "--runs", "seed+"], 2, "name one column or two"),
         (["score", "r.csv", *SEED, "--method", "bca"], 2, "bca intervals are not defined for met"),
-        (["score", "r.csv", *SEED, "--hold", "sedd"], 2, "--hold sedd: the factors are"),
+        (["score", "r.csv", *SEED, "--hold", "sedd"], 2, "names sedd, which is not resampled"),
         (["compare", "r.csv", *SEED], 2, "at least two methods, and there is only 'method'"),
         (["score", "r.csv", "--type", "llr", "--map", "score=s,label=y", "--runs", "seed"], 2,
          "--map id=COLUMN"),

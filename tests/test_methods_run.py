@@ -177,9 +177,11 @@ def test_figures_are_those_of_methods_compare(place, capsys):
     assert of_type(by_hand, "claim")[0]["text"].startswith(
         "with all else that the runs share fixed"
     )
-    assert [p["rule"] for p in result()["problems"] if "list.csv is held" in p["message"]] == [
-        "fixed-training-list"
-    ]
+    assert [
+        p["rule"]
+        for p in result()["problems"]
+        if "all runs were trained on list.csv" in p["message"]
+    ] == ["fixed-training-list"]
 
 
 def test_seeds_only_and_one_run(place, capsys):
@@ -226,7 +228,7 @@ def test_a_failure_is_told_and_the_others_stay(place, capsys):
     assert "the program ended with exit code 1" in changed
     (place / "train.py").write_text(PROGRAM, encoding="utf-8")
     changed = told(capsys, "-o", "out", "--resume", code=3)
-    assert "out/trained/old/seed-1: this run was made with another train.py" in changed
+    assert "out/trained/old/seed-1: this run was made with another version of train.py" in changed
 
 
 def test_scores_that_cannot_be_scored_are_said_after_the_first_run(place, capsys):
@@ -250,9 +252,15 @@ def test_scores_that_cannot_be_scored_are_said_after_the_first_run(place, capsys
     ("ending", "said"),
     [
         ("os.kill(os.getpid(), 9)", "the program ended with signal 9"),
-        ("os.remove(out)", "the program ended well but left no file at {out}"),
-        ("os.remove(out); os.mkdir(out)", "the program ended well but left a folder at {out}, the"),
-        ("open(out, 'w').close()", "the program ended well but left an empty file at {out}"),
+        ("os.remove(out)", "the program ended without an error but left no file at {out}"),
+        (
+            "os.remove(out); os.mkdir(out)",
+            "the program ended without an error but left a folder at {out}, the",
+        ),
+        (
+            "open(out, 'w').close()",
+            "the program ended without an error but left an empty file at {out}",
+        ),
         ("open(out, 'a').write('t,s')", "cannot be scored: scores.csv, line 82: 2 fields"),
         ("time.sleep(30)", "it ran longer than its timeout"),
     ],
@@ -324,8 +332,8 @@ def test_scores_that_were_changed_or_say_another_run(place, capsys):
         ({"words": ["train.py", "{train}", "{seed}"]}, "commands.old has no {out}"),
         ({"words": ["train.py", "{train}", "{out}"]}, "has no {seed}, and there are 2 seeds"),
         ({"words": ["train.py", "{seed}", "{out}"]}, "has no {train}, and [training] names a list"),
-        ({"list": None}, "has {train}: say which list = FILE"),
-        ({"words": [*WORDS, "{"]}, "has a { that opens or closes nothing: write {{"),
+        ({"list": None}, "has {train}: name the training list with list = FILE"),
+        ({"words": [*WORDS, "{"]}, "has a { without its other half: write {{"),
         ({"commands": {}}, "[training] names no command"),
         ({"commands": {"a/b": WORDS}}, "the name of a method is that of a folder too"),
         ({"commands": {"a": ["", "{out}"]}}, "there is no program"),
@@ -334,7 +342,7 @@ def test_scores_that_were_changed_or_say_another_run(place, capsys):
             'training.commands.a is a text: write a list of words, such as ["python3", "train.py"]',
         ),
         ({"bootstraps": 1}, "bootstraps is 1: give a number at least 2"),
-        ({"group": "spk"}, "group is for drawn training sets: write bootstraps"),
+        ({"group": "spk"}, "group needs bootstraps: write bootstraps"),
         ({"bootstraps": 2, "group": "speaker"}, "there is no column 'speaker'"),
         ({"seeds": [1, 1]}, "give different whole numbers"),
         ({"seeds": 0}, "seeds is 0"),
@@ -347,7 +355,7 @@ def test_scores_that_were_changed_or_say_another_run(place, capsys):
             {"timeout": 1e10},
             "timeout is 10,000,000,000: give a number above 0 and at most 100,000,000",
         ),
-        ({"head": 'baseline = "odl"'}, "baseline 'odl' is no method: the methods are old, new"),
+        ({"head": 'baseline = "odl"'}, "baseline 'odl' is not a method: the methods are old, new"),
         ({"head": "[systems]\nx.file = 'a'"}, "leave out systems"),
         ({"data": 'targt = "x"'}, "targt"),
         ({"seedz": 3}, "did you mean"),

@@ -88,7 +88,7 @@ def test_sets_that_are_there_stay_or_are_refused(tmp_path):
     before = places[2].stat().st_mtime_ns
     write_sets(found, range(1, 5), 0, tmp_path / "sets")
     assert places[2].stat().st_mtime_ns == before
-    with pytest.raises(UsageError, match="drawn from another list, group or seed"):
+    with pytest.raises(UsageError, match="the list, its group or the seed changed"):
         write_sets(found, range(1, 4), 1, tmp_path / "sets")
 
 
@@ -103,5 +103,5 @@ def test_what_cannot_be_drawn_from(tmp_path):
     with pytest.raises(UsageError, match="in CSV or TSV with a header"):
         read_list("list.txt")
     one = listed(tmp_path / "one.csv", [("a", "s", "")])
-    with pytest.raises(UsageError, match="one row only"):
+    with pytest.raises(UsageError, match="the list has one row"):
         read_list(str(one))

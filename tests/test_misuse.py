@@ -50,7 +50,7 @@ CASES = {
     "list as a subset": (
         ["score", "list.parquet", "--type", "llr", "--subset", "list"],
         3,
-        "not one value a trial",
+        "needs one value, not List",
     ),
     "tiny half-width": (
         ["plan", *SCORE[1:], "--half-width", "1e-300"],
@@ -60,7 +60,11 @@ CASES = {
     "long name": (["score", "x" * 300, "--type", "llr"], 3, "File name too long"),
     "no weight": ([*SCORE, "--map", "weight=none"], 3, "all trials of nontarget have weight 0"),
     "light targets": ([*SCORE, "--map", "weight=light"], 3, "all trials of target have weight 0"),
-    "no archive": (["score", "a.csv", "--type", "llr", "--input-format", "npz"], 3, "begin as one"),
+    "no archive": (
+        ["score", "a.csv", "--type", "llr", "--input-format", "npz"],
+        3,
+        "begin like one",
+    ),
     "empty name": (["score", "=a.csv", "--type", "llr"], 2, "a name under [systems] is ''"),
     "page over a result": (["report", "out", "-o", "out/result.json"], 2, "ends in .html"),
     "page to standard output": (["report", "out", "-o", "-"], 2, "ends in .html"),
@@ -110,7 +114,7 @@ def test_a_nul_in_a_path_is_refused(run, tmp_path):
     )
     code, _, err = run("run", "s.toml")
     assert code == 2
-    assert "holds a NUL" in err
+    assert "contains a NUL" in err
 
 
 def test_a_measure_asked_for_twice_is_given_once(run):

@@ -75,7 +75,7 @@ def test_every_step_is_described():
         (["lowercase"], "'lowercase' is not known (did you mean 'lower'?)"),
         (["punctuation"], "did you mean 'no-punctuation'?"),
         (["xyz"], "'xyz' is not known: choose from none, nfc, nfkc, lower"),
-        (["lower", "none"], "'none' stands alone"),
+        (["lower", "none"], "normalise none has no further steps"),
         (["no-words="], "needs words joined by +"),
         (["no-words=a++b"], "needs words joined by +"),
         (["no-words=a|b"], "without blanks, commas or |"),
@@ -144,7 +144,7 @@ def test_a_mapping_file_replaces_whole_words_the_longest_run_first(tmp_path):
         ("a b\n", "1 line is not FROM<TAB>TO: line 1 ('a b')"),
         ("a\tb\tc\nx\ty\n", "line 1 ('a\\tb\\tc')"),
         ("\tb\n", "not FROM<TAB>TO"),
-        ("a\tb\na\tc\n", "the same words stand twice, at line 2 ('a')"),
+        ("a\tb\na\tc\n", "the same words occur twice, at line 2 ('a')"),
         ("\n", "the file has only blank lines"),
     ],
 )
@@ -167,7 +167,7 @@ def test_a_function_of_ones_own(tmp_path, monkeypatch):
     assert re.fullmatch(r"python:own_steps:clean@[0-9a-f]{12}", signed(["python:own_steps:clean"]))
     for step, message in (
         ("python:own_steps:nothing", "own_steps has no 'nothing'"),
-        ("python:own_steps", "is no package.module:name"),
+        ("python:own_steps", "does not have the form package.module:name"),
         ("python:not_there_at_all:f", "cannot be imported"),
         ("python:own_steps:none", "gave None, expected a text"),
     ):

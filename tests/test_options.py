@@ -9,7 +9,7 @@ import pytest
 
 import truecost as tc
 from truecost import cli
-from truecost.cli import lists
+from truecost.cli import lists, schemas
 from truecost.options import check_fields, declared
 from truecost.outputs.diarization import DiarizationOptions
 from truecost.outputs.options import DiarizationTable, TranslationTable
@@ -390,7 +390,7 @@ def test_a_kwslist_has_no_columns_and_a_floor_is_of_cross_entropies(given, said)
 
 
 def test_every_key_of_every_table_of_a_study_has_a_description():
-    found = lists._schema_of_studies()["$defs"]
+    found = schemas._schema_of_studies()["$defs"]
     for name, table in found.items():
         assert table["description"], name
         for key, said in table["properties"].items():
@@ -412,7 +412,7 @@ def test_lists_help_and_schema_say_the_same(task, capsys):
             said += f" Default: {option.default}." if option.default else ""
             assert {*said.split()} <= shown, option.flag
             assert listed[option.flag]["default"] == option.default
-            schema = lists._schema_of_table(option.owner).get(option.key, {})
+            schema = schemas._schema_of_table(option.owner).get(option.key, {})
             assert schema.get("x-default", option.option.default) == option.option.default
 
 

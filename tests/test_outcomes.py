@@ -93,7 +93,9 @@ def test_every_verb_gives_an_outcome_that_goes_into_other_documents(task, verb, 
         assert tc.read(str(folder / table)).frame.height == frame.height
     assert {p.name for p in folder.glob("*.csv")} == ({table} if table else set())
     if verb == "validate":
-        with pytest.raises(tc.UsageError, match="no picture of checks: score, compare, plan, lea"):
+        with pytest.raises(
+            tc.UsageError, match="the result of a check has no pictures; results of score, compare"
+        ):
             found.plot()
     else:
         assert isinstance(found.plot(), Picture)
@@ -116,7 +118,10 @@ def test_a_validation_says_what_is_wrong_wherever_it_is_shown(tmp_path, capsys):
     assert "NOT VALID: 1 of 2 (bad)" in page
     assert "All values" not in page
     assert cli.run(["gate", str(folder), "--gate", "auc:min_lower=0.5"]) == 3
-    assert "holds no rows; a validation has no figures" in capsys.readouterr().err
+    assert (
+        "contains no rows: it is a result of truecost validate, which computes no figures"
+        in capsys.readouterr().err
+    )
 
 
 def test_a_result_takes_the_place_of_a_plan(tmp_path):

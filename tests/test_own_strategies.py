@@ -78,7 +78,7 @@ def test_a_class_a_function_and_an_object(folder, name):
         ("mine_of_tests:number", {}, "expected a class, a function or an object"),
         ("mine_of_tests:Silent", {}, "without a method 'choose'"),
         ("mine_of_tests:Last", {"frist": True}, "unexpected keyword argument 'frist'"),
-        ("mine_of_tests:last", {"first": True}, "an object, which takes no options"),
+        ("mine_of_tests:last", {"first": True}, "is an object, so it gets no options"),
         ("not_there_at_all:Last", {}, "cannot be imported"),
     ],
 )

@@ -60,9 +60,9 @@ def damaged(tmp_path, field, value):
 
 
 DAMAGE = {
-    "values": (-ROWS, "declares -300 values, where 0 to 300 can be"),
+    "values": (-ROWS, "declares -300 values, but 0 to 300 are possible"),
     "unpacked": (-2000, "declares -2000 unpacked bytes"),
-    "size": (8000, "declares 8000 bytes, where 0 to"),
+    "size": (8000, "declares 8000 bytes, but 0 to"),
 }
 
 

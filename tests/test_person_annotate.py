@@ -65,7 +65,7 @@ def test_a_list_becomes_labels_with_seconds(clips, running):
     assert (found["active_seconds"] >= 0.02).all()
     assert (found["wall_seconds"] >= found["active_seconds"] - 1e-3).all()
     assert not any("secret" in str(q) or ".wav" in str(q) for q in robot.questions)
-    assert "12 of 12 items answered; seconds by idle:30s|tail:0s" in out
+    assert "12 of 12 items answered; active time: idle:30s|tail:0s" in out
     report(clips)
 
 
@@ -121,10 +121,10 @@ def test_two_people_and_a_third_who_adjudicates(clips, running):
 @pytest.mark.parametrize(("arguments", "code", "said"), [
     (["clips.csv", "-o", "out", "--classes", "yes"], 2, "two or more different classes"),
     (["clips.csv", "-o", "out", "--classes", "yes,yes"], 2, "two or more different classes"),
-    (["clips.csv", "-o", "out", *ASKED, "--overlap", "2"], 2, "fewer people"),
+    (["clips.csv", "-o", "out", *ASKED, "--overlap", "2"], 2, "more than the people who answer"),
     (["clips.csv", "-o", "out", *ASKED, "--id", "nix"], 2, "nix"),
     (["clips.csv", "-o", "out", "--classes", "a,b", "--audio", "cell"], 3, "no such file"),
-    (["clips.csv", "-o", "out", "--classes", "a,b", "--gold", "known"], 3, "none of the classes"),
+    (["clips.csv", "-o", "out", "--classes", "a,b", "--gold", "known"], 3, "not among the classes"),
     (["clips.csv", "-o", "out", *ASKED, "--link", "me"], 2, "folder of answers"),
     (["clips.csv", *ASKED], 2, "--output"),
     (["nix.csv", "-o", "out", *ASKED], 3, "nix.csv"),
@@ -258,7 +258,7 @@ def begun(answered, tmp_path, monkeypatch):
 @pytest.mark.parametrize(("arguments", "said"), [
     (["clips.csv", "-o", "out", *ASKED], "--resume"),
     (["clips.csv", "-o", "out", "--classes", "a,b", "--audio", "path", "--resume"], "another list"),
-    (["out"], "say what to do"),
+    (["out"], "choose what to do"),
     (["out", "--link", "eve"], "nobody is called 'eve'"),
     (["out", "--report", "--overlap", "2"], "is for a list"),
     (["out", "--report", "-o", "x"], "--output is for a list"),

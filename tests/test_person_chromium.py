@@ -228,6 +228,6 @@ def test_two_people_and_a_third_who_adjudicates(shared, digits, tab, running):
         for one in person.told
     ]
     check(kept, told)
-    assert "12 of 12 items answered; seconds by idle:30s|tail:0s" in out
+    assert "12 of 12 items answered; active time: idle:30s|tail:0s" in out
     assert "Krippendorff's alpha of 3 people: " in out
     assert "Cohen's kappa of ann and bob: 0.40 [" in out  # yes: 4 of 12, and 8 with them

@@ -373,7 +373,7 @@ def test_the_items_of_every_seed_are_looked_at_before_anybody_is_asked(items, ru
                 Path("study.toml").read_text().replace('"{id}.wav"', '"{id}.wav"\ntext = "said"')
             ),
             2,
-            "text = 'said' is a column, and these items come from no table",
+            "text = 'said' is a column, but these items do not come from a table",
         ),
     ],
 )

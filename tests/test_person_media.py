@@ -53,5 +53,5 @@ def test_a_header_that_says_what_no_sound_has(tmp_path, at, data):
     whole = path.read_bytes()
     path.write_bytes(whole[:at] + data + whole[at + len(data) :])
     for use in (length_of, lambda place: sound_of(place, (0.0, 0.1))):
-        with pytest.raises(InputError, match=r"a\.wav: a stretch of it cannot be read"):
+        with pytest.raises(InputError, match=r"a\.wav: part of it cannot be read"):
             use(str(path))

@@ -173,17 +173,17 @@ def test_answers_are_taken_back_and_what_was_learnt_from_stays(browser, tmp_path
         press(page, "2")
         assert press(page, "u")  # from the third question back to the second
         assert page.inner_text("#ask") == "Is it right?"
-        says(page, "Taken back.")
+        says(page, "Answer undone.")
         press(page, "1")
         page.keyboard.press("1")
-        says(page, "The system is learning. The next question is shown as soon as there is one.")
+        says(page, "The system is learning. The next question will appear here.")
         until(page, "!document.getElementById('more').hidden")
         assert press(page, "u")
         page.keyboard.press("2")
         says(page, "The system is learning")
         assert store.take_all(names)
         page.keyboard.press("u")
-        says(page, "The system has learnt from it: this answer cannot be taken back.")
+        says(page, "The system has learnt from this answer: it cannot be undone.")
         assert page.is_hidden("#budget")
         payload = {"ask": "And now?", "budget": (12, 60)}
         store.put([Asked(key="later", kind="classes", payload=payload, batch=1)])
@@ -193,7 +193,9 @@ def test_answers_are_taken_back_and_what_was_learnt_from_stays(browser, tmp_path
         assert page.inner_text("#budget").endswith("of 60 s used on this batch")
         assert int(page.inner_text("#budget").split()[0]) >= 12
         page.click("#stop")
-        says(page, "Stopped. Your answers are kept: run the command again to go on.")
+        says(
+            page, "Stopped. Your answers are kept: run the command again with --resume to continue."
+        )
         assert store.meta("state") == "stopped"
         assert page.is_hidden("#go-on")  # there is no server to go on with
         store.set_meta(state="open")
@@ -235,7 +237,7 @@ def test_nothing_is_lost_or_asked_twice(browser, tmp_path):
         # without a connection
         context.set_offline(True)
         two.keyboard.press("2")
-        says(two, "No connection. Your answer is kept here")
+        says(two, "No connection. Your answer is stored here")
         two.keyboard.press("1")  # not a second answer
         context.set_offline(False)
         until(two, "document.getElementById('ask').innerText === 'No. 3?'")

@@ -612,7 +612,7 @@ def test_people_have_names(path, people):
 
 
 def test_classes_stand_for_one(path):
-    with pytest.raises(UsageError, match="classes: a stand there twice"):
+    with pytest.raises(UsageError, match="classes: a is given twice"):
         serve(path, Settings(classes=("a", "b", "a")))
 
 

@@ -580,7 +580,7 @@ def test_a_store_with_a_value_that_is_none_of_its_column_is_refused(tmp_path, ch
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"id,label\n" * 200, "is damaged, or is no store"),
+        (b"id,label\n" * 200, "is damaged, or is not a store"),
         (lambda db: db.execute("CREATE TABLE t(x)"), "another kind of database"),
         (lambda db: db.execute("PRAGMA user_version = 3"), "another kind of database"),
     ],

@@ -82,7 +82,10 @@ def test_people_answer_and_labels_come_later(
     code, _, err = run.end(120)
     assert robot.failure is None
     assert code == 3, err
-    assert "truecost annotate OUTPUT --report; errors and costs need a table of id" in err
+    assert (
+        "truecost annotate OUTPUT --report; for errors and costs, write the labels into a table"
+        in err
+    )
     place = Path("out/logs/random/3")
     with gzip.open(place / "seed-0.jsonl.gz", "rt") as file:
         events = [json.loads(line) for line in file]

@@ -362,7 +362,9 @@ def test_a_break_even_that_is_none_says_why():
     (_, like), _ = tc.compare_systems([trials(), same], scoring)
     row = {row.measure: row for row in like}["break_even_miss"]
     assert row.value is None
-    assert row.reason == "undefined: both have the same amount of it, whatever a miss costs"
+    assert (
+        row.reason == "undefined: both have the same amount, so the price of a miss does not matter"
+    )
 
 
 # What is refused
@@ -371,7 +373,10 @@ def test_a_break_even_that_is_none_says_why():
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"persn": 3}, "--price persn=3 is not known (did you mean 'person'?): streams has miss"),
+        (
+            {"persn": 3},
+            "--price persn=3 is not known (did you mean 'person'?): the prices of streams are miss",
+        ),
         ({"miss": -1}, "--price miss=... is -1: give a number at least 0"),
         ({"miss": float("inf")}, "--price miss=... is inf: give a finite number at least 0"),
         ({"miss": 1e308}, "at most 1,000,000,000,000,000"),  # times an amount it is no number
@@ -394,7 +399,7 @@ def test_prices_of_other_tasks_are_refused():
     for task in names():
         keys = find(task).prices
         assert set(keys) <= set(Prices.__struct_fields__)
-        with pytest.raises(UsageError, match=f"does not fit {task}"):
+        with pytest.raises(UsageError, match=f"is not for {task}"):
             prices_of({"waiting" if task in ("abba", "lifelong") else "person": 1.0},
                       [key for key in keys if key != "person"], task)  # fmt: skip
 
@@ -404,9 +409,9 @@ def test_prices_of_other_tasks_are_refused():
     [
         (
             {"person": 30.0},
-            "a miss and a false alarm have no price: --price miss=NUMBER and --price",
+            "a miss and a false alarm have no price: give --price miss=NUMBER and --price",
         ),
-        ({"miss": 1.0}, "a false alarm has no price: --price false_alarm=NUMBER"),
+        ({"miss": 1.0}, "a false alarm has no price: give --price false_alarm=NUMBER"),
         ({"miss": 1.0, "false_alarm": 1.0, "error": 1.0}, "errors that this task does not have"),
         ({"miss": 1.0, "false_alarm": 1.0, "gpu": 1.0}, "log gpu_seconds with predict and"),
         ({"miss": 1.0, "false_alarm": 1.0, "memory": 1.0}, "measure with truecost resources"),
@@ -511,5 +516,5 @@ def test_the_bars_of_the_picture_add_up():
     assert picture.parts == ("misses", "false alarms", "person", "computing")
     assert picture.x.label == "total_cost (EUR)"
     assert set(NAMES) == set(PARTS_OF)
-    with pytest.raises(UsageError, match="no total cost stands beside its parts"):
+    with pytest.raises(UsageError, match="no row is a total cost whose parts are rows too"):
         spending([row for row in rows if row.measure == "total_cost"])

@@ -96,8 +96,8 @@ def test_a_study_names_priors_and_gates_look_at_each(tmp_path):
 @pytest.mark.parametrize(
     ("prior", "said"),
     [
-        ([0.01, 0.01], "several priors once each"),
-        ([0.01], "several priors once each"),
+        ([0.01, 0.01], "give different priors"),
+        ([0.01], "give different priors"),
         ([0.01, 5], "prior is 5: give a number above 0 and below 1; did you mean 0.05"),
     ],
 )

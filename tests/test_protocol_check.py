@@ -223,7 +223,7 @@ def test_prevalence_against_use_and_between_dev_and_eval():
     found = check(read(make(p=0.3)), prior=0.1, plan=FEW)
     [finding] = of(found, "prevalence-shift")
     assert finding.sets == ("eval",)
-    assert "against 10% in use (95% intervals over 100 spk)" in finding.message
+    assert "against 10% in use (95% intervals over 100 units (spk))" in finding.message
     assert re.search(r" with \d[\d.]*% \[[\d.]+%, [\d.]+%\] against 10%", finding.message)
     rows = make(p=0.3)
     rows["label"][600:900] = np.arange(300) % 10 > 0
@@ -235,7 +235,10 @@ def test_prevalence_against_use_and_between_dev_and_eval():
     [finding] = of(check(read(three), priors=use, plan=FEW), "prevalence-shift")
     assert finding.sets == ("1", "2")
     assert [e.split()[0] for e in finding.examples] == ["1", "2"]
-    assert "(98.3333% intervals, 95% for the 3 classes together, over 80 spk)" in finding.message
+    assert (
+        "(98.3333% intervals, 95% for the 3 classes together, over 80 units (spk))"
+        in finding.message
+    )
     rows["label"] = np.arange(1900) % 3
     rows["label"][600:900:2] = 0
     [finding] = of(check(read(rows), plan=FEW), "dev-unlike-eval")
@@ -388,11 +391,11 @@ def test_folds_are_in_the_order_of_their_numbers():
         ({"prior": 1.0}, UsageError, "above 0 and below 1"),
         ({"prior": 0.1, "priors": {"0": 1}}, UsageError, "keep one of them"),
         ({"target": "1"}, UsageError, "needs prior"),
-        ({"prior": 0.1, "target": "x"}, UsageError, "target is 'x': use target=0 or"),
+        ({"prior": 0.1, "target": "x"}, UsageError, "there is no class 'x': use target=0 or"),
         ({"priors": {"0": 0.5}}, UsageError, "lacks 1"),
         ({"priors": {"0": 0.5, "1": 0.4}}, UsageError, "sum to 0.9"),
         ({"priors": {"0": 1.5, "1": -0.5}}, UsageError, "at least 0 and at most 1"),
-        ({"priors": {"0": 0.5, "2": 0.5}}, UsageError, "'2', which is no class"),
+        ({"priors": {"0": 0.5, "2": 0.5}}, UsageError, "'2', which is not a class"),
         ({"shared": ["spl"]}, UsageError, "did you mean 'spk'"),
         ({"near": 1.0}, UsageError, "at least 0 and below 1"),
         ({"features": np.ones((3, 2))}, InputError, "one row for each of 1900 samples"),
@@ -407,14 +410,14 @@ def test_what_cannot_be_checked(options, error, said):
 
 def test_paths_of_windows_are_told_from_files_that_are_not_there():
     rows = make(wav=lambda rng, n: [f"clips\\{k}.wav" for k in range(n)])
-    with pytest.raises(InputError, match=r"folder; \\ parts folders on Windows only: write /"):
+    with pytest.raises(InputError, match=r"folder; \\ separates folders on Windows only: write /"):
         check(read(rows), files="wav")
 
 
 def test_labels_that_are_no_classes():
     rows = make()
     rows["label"] = np.arange(1900) / 7
-    with pytest.raises(InputError, match="classes repeat"):
+    with pytest.raises(InputError, match="so it is not a class"):
         check(read(rows))
 
 
@@ -433,5 +436,5 @@ def test_sets_that_are_none():
         check(samples_of(table({"id": ["a", "b"], "set": ["1", "2"]}), {"set": "set"}), prior=0.1)
     three = make()
     three["label"][0] = 2
-    with pytest.raises(UsageError, match="one of two classes, and there are 3"):
+    with pytest.raises(UsageError, match="prior is for two classes, but there are 3"):
         check(read(three), prior=0.1)

@@ -114,7 +114,7 @@ def test_a_file_for_each_set(capsys):
     code, out, _ = check(capsys, "train=train.csv", "test=train.csv", "--map", "id=utt,group=spk")
     assert code == 3
     assert "s0 (train, train.csv, line 2; test, train.csv, line 2)" in out
-    assert "make them differ" in out
+    assert "make the ids different" in out
 
 
 def test_the_plan_beside_a_split_is_held_against_it(capsys):
@@ -157,7 +157,7 @@ def test_a_nested_plan_of_split_is_clean(capsys):
     ("arguments", "code", "said"),
     [
         ([], 2, "name the table of samples"),
-        (["split.csv"], 2, "the column of the id"),
+        (["split.csv"], 2, "no column is named for id"),
         (["split.csv", "--map", "id=utt"], 2, "the column of the sets is not named"),
         (["split.csv", "--map", "id=utt,set=flod"], 2, "did you mean 'fold'"),
         (["split.csv", "--map", "id=utt,sett=fold"], 2, "did you mean 'set'"),
@@ -170,7 +170,7 @@ def test_a_nested_plan_of_split_is_clean(capsys):
         (["split.csv", "--map", MAP, "--priors", "0=x,1=1"], 2, "write CLASS=P, such as"),
         (["split.csv", "--map", MAP, "--nested"], 2, "a nested plan has a column inner_F"),
         (["split.csv", "--map", MAP, "--features", "fold,y"], 0, ""),
-        (["split.csv", "--map", MAP, "--features", "spk"], 3, "where numbers were expected"),
+        (["split.csv", "--map", MAP, "--features", "spk"], 3, "not numbers"),
         (["split.csv", "--map", MAP, "--conditions", "device"], 2, "no column 'device'"),
         (["split.csv", "--map", MAP, "--audio", "spk"], 3, "cannot be found"),
         (["split.csv", "--map", MAP, "-o", "full"], 2, "is not a result directory"),

@@ -182,9 +182,9 @@ def test_features_of_a_file_are_joined_by_id_or_by_position(tmp_path):
         ("h*", UsageError, "neither a file nor a column"),
         ("words", UsageError, "did you mean 'word'"),
         ("missing.npz", InputError, "there is no such file"),
-        (",", UsageError, "names nothing"),
-        ("f1", InputError, r"1 feature is empty or no finite number: line 3 \(f1\)"),
-        ("word", InputError, "where numbers were expected"),
+        (",", UsageError, "names no column"),
+        ("f1", InputError, r"1 feature is empty or not finite: line 3 \(f1\)"),
+        ("word", InputError, "not numbers"),
     ],
 )
 def test_features_that_cannot_be_read(given, error, said):
@@ -208,7 +208,7 @@ def test_features_that_cannot_be_read(given, error, said):
             InputError,
             "1 id occurs more than once",
         ),
-        ({"X": np.array([[1, np.inf]] * 4)}, InputError, "4 features are empty or no finite"),
+        ({"X": np.array([[1, np.inf]] * 4)}, InputError, "4 features are empty or not finite"),
     ],
 )
 def test_files_of_features_that_do_not_match(tmp_path, arrays, error, said):
@@ -219,5 +219,5 @@ def test_files_of_features_that_do_not_match(tmp_path, arrays, error, said):
 
 def test_a_table_of_features_without_ids(tmp_path):
     (tmp_path / "f.csv").write_text("a,b\n1,2\n")
-    with pytest.raises(UsageError, match="which sample"):
+    with pytest.raises(UsageError, match="which names the sample"):
         features_of(samples(), str(tmp_path / "f.csv"))

@@ -46,7 +46,7 @@ def test_prevalence_is_resampled_by_the_fewest_groups():
     }
     for columns in ("session+spk", "spk+session"):
         [finding] = shifted(check(read(rows, group=columns), prior=0.1, plan=Plan(200)))
-        assert "95% intervals over 30 spk" in finding.message
+        assert "95% intervals over 30 units (spk)" in finding.message
 
 
 def test_the_limit_itself_is_near_and_what_is_just_beyond_is_not():

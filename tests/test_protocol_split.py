@@ -286,8 +286,8 @@ def test_what_nobody_can_spread_is_said():
     found = split(Samples.from_arrays(labels, {"speaker": speakers}), folds=4)
     said = {n.message for n in found.notes if n.rule == "missing-classes"}
     assert said == {
-        "label rare: all in one speaker, and so in one of the folds only; collect more",
-        "label odd: not in every one of the folds, as too few have any; collect more",
+        "label rare: all samples are in one speaker, and so in one of the folds; collect more",
+        "label odd: missing in some folds, because too few samples or groups have it; collect more",
     }
     assert {"no-groups-named"} == {
         n.rule for n in split(Samples.from_arrays(["a", "b"] * 9), folds=2).notes
@@ -397,7 +397,7 @@ TEN = Samples.from_arrays(["a", "b"] * 5, {"speaker": [*"aabbccddee"]}, {"device
         ({"folds": 2, "held_out": 1.0}, "held_out is 1: give a number above 0 and below 1"),
         ({"folds": 2, "held_out": 0.0}, "held_out is 0: give a number above 0"),
         ({"folds": 2, "held_out": float("nan")}, "held_out is nan: give a finite number above 0"),
-        ({"inner": 2}, "inner is for folds"),
+        ({"inner": 2}, "inner needs folds"),
         ({"held_out": 0.2}, "shares train=0.8,eval=0.2"),
         ({"folds": 2, "shares": {"a": 0.5, "b": 0.5}}, "exclude each other"),
         ({"shares": {"a": 1.0}}, "1 set: a split has at least 2"),
@@ -416,15 +416,13 @@ def test_plans_that_are_none(plan, message):
 
 
 def test_data_that_cannot_be_split():
-    with pytest.raises(
-        InputError, match="5 speaker for 6 folds: each must be in one as a whole; use"
-    ):
+    with pytest.raises(InputError, match=r"5 units \(speaker\) cannot fill 6 folds: use"):
         split(TEN, folds=6)
-    with pytest.raises(InputError, match="within outer fold 1: each must be in one as a whole"):
+    with pytest.raises(InputError, match="within outer fold 1: use at most 4"):
         split(TEN, folds=5, inner=5)
-    with pytest.raises(InputError, match=r"1 speaker for 3 sets: .*nothing to split"):
+    with pytest.raises(InputError, match=r"1 unit \(speaker\) cannot fill 3 sets: .*nothing"):
         split(Samples.from_arrays(groups={"speaker": ["a"] * 9}))
-    with pytest.raises(InputError, match=r"another one in each of 20 samples.*conditions label"):
+    with pytest.raises(InputError, match=r"is different in each of 20 samples.*conditions label"):
         split(Samples.from_arrays(labels=np.arange(20) / 7), folds=2)
     with pytest.raises(InputError, match="'clip' has a different text in each of 20 samples"):
         split(Samples.from_arrays(conditions={"clip": [f"c{k}.wav" for k in range(20)]}), folds=2)

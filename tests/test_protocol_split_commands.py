@@ -126,7 +126,7 @@ def test_what_stands_there_is_not_replaced_unless_forced(table, capsys):
     refused(capsys, 2, "other.csv.json: the file exists", *command, "other.csv")
     assert not (table / "other.csv").exists()
     refused(capsys, 2, "choose one of csv, tsv, parquet", *command, "x", "--output-format", "npy")
-    refused(capsys, 2, "no output format has this ending", *command, "split.txt")
+    refused(capsys, 2, "no format has the ending .txt", *command, "split.txt")
     refused(capsys, 3, "cannot be written", *command, "samples.csv/split.csv")
     assert sorted(p.name for p in table.iterdir()) == [
         *("other.csv.json", "samples.csv", "split.csv", "split.csv.json")
@@ -138,9 +138,9 @@ def test_what_stands_there_is_not_replaced_unless_forced(table, capsys):
     [
         (2, "folds is 1: give a number at least 2", "--folds 1"),
         (2, "--folds is '2.5': give a whole number", "--folds 2.5"),
-        (3, "25 spk for 26 folds: each must be in one as a whole; use at most 25", "--folds 26"),
-        (3, "25 spk for 1000000000 folds: each must be in one", "--folds 1000000000"),
-        (3, "25 spk for 1000000000 inner folds", "--folds 5 --inner 1000000000"),
+        (3, "25 units (spk) cannot fill 26 folds: use at most 25", "--folds 26"),
+        (3, "25 units (spk) cannot fill 1000000000 folds: use", "--folds 1000000000"),
+        (3, "25 units (spk) cannot fill 1000000000 inner folds", "--folds 5 --inner 1000000000"),
         (
             2,
             "sum to 0.9, not to 1: change them, such as train=0.888889,eval=0.111111",
@@ -149,8 +149,8 @@ def test_what_stands_there_is_not_replaced_unless_forced(table, capsys):
         (2, "--shares train=x is not understood: write NAME=SHARE", "--shares train=x,eval=0.2"),
         (2, "--shares '0.8' is not understood", "--shares 0.8"),
         (2, "exclude each other", "--shares a=0.5,b=0.5 --folds 2"),
-        (2, "--eval is for --folds", "--eval 0.2"),
-        (2, "--inner is for --folds", "--inner 2"),
+        (2, "--eval needs --folds", "--eval 0.2"),
+        (2, "--inner needs --folds", "--inner 2"),
         (2, "no column 'devise' for the condition (did you mean 'device'?)", "--conditions devise"),
         (2, "write names separated by commas", "--conditions device,,duration"),
         (2, "seed is -1", "--seed -1"),
@@ -163,14 +163,14 @@ def test_wrong_options(capsys, code, text, options):
 
 
 def test_wrong_maps(capsys):
-    refused(capsys, 2, "the column of the id", "samples.csv", "--folds", "2")
+    refused(capsys, 2, "no column is named for id", "samples.csv", "--folds", "2")
     refused(capsys, 2, "no column 'sp' for the group", "samples.csv", "--map", "id=utt,group=sp")
     refused(capsys, 2, "did you mean 'group'", "samples.csv", "--map", "id=utt,groups=spk")
     refused(capsys, 2, "a split makes new ones", "samples.csv", "--map", "id=utt,set=device")
     refused(
         capsys,
         3,
-        "another one",
+        "is different in each",
         "samples.csv",
         "--map",
         "id=utt,label=utt",
@@ -185,7 +185,7 @@ def test_wrong_maps(capsys):
         ("utt,y,spk\na,1,s\nb,0,\n", "1 empty cell of group (column 'spk'), the first at line 3"),
         ("utt,y,spk\na,1,s\na,0,t\n", "1 id occurs more than once: a (line 2, line 3)"),
         ("utt,y,spk\na,1,s\n,0,t\n", "1 empty cell of id"),
-        ("utt,y,spk\na,1,s\nb,0,s\n", "1 spk for 2 folds"),
+        ("utt,y,spk\na,1,s\nb,0,s\n", "1 unit (spk) cannot fill 2 folds"),
     ],
 )
 def test_broken_tables(table, capsys, text, said):

@@ -109,7 +109,7 @@ def test_a_place_is_tried_and_nothing_stays(tmp_path):
     there = tmp_path / "there.json"
     there.write_text("old")
     assert refused(there) == refused(tmp_path / "new" / "one.json") == ""
-    assert refused(there / "below.json") == f"{there} is no folder"
+    assert refused(there / "below.json") == f"{there} is not a folder"
     assert "too long" in refused(tmp_path / ("x" * 300)).lower()
     assert there.read_text() == "old"
     assert [*tmp_path.iterdir()] == [there]

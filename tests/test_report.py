@@ -175,8 +175,8 @@ def test_the_first_sentence_says_how_systems_compare(outcome, report):
         if (r.kind, r.measure, r.dims) == ("value", "act_dcf", {"system": "better <b>"})
     )
     wanted = (
-        f"better <b> costs {100 * (1 - ratio.value):.0f}\xa0% less than base, and "
-        f"{100 * better.value:.0f}\xa0% of what the best constant decision costs."
+        f"better <b> costs {100 * (1 - ratio.value):.0f}% less than base, and "
+        f"{100 * better.value:.0f}% of what the best constant decision costs."
     )
     assert html.unescape(said) == wanted
     wide = msgspec.structs.replace
@@ -192,7 +192,7 @@ def test_the_first_sentence_says_how_systems_compare(outcome, report):
         r for r in outcome.result.rows if r.kind == "value" and r.dims["system"] == "base"
     )
     said = verdict.headline(Story(wide(outcome.result, rows=alone)))
-    ends = r"\[[\d.]+, [\d.]+\], \d+\xa0%"
+    ends = r"\[[\d.]+, [\d.]+\], \d+%"
     assert re.fullmatch(
         rf"base: actual detection cost [\d.]+ {ends} of what the best constant decision "
         r"costs\.",
@@ -486,7 +486,7 @@ def test_random_scores_are_never_better_than_naive(tmp_path, ran):
     said = verdict.verdict(Story(outcome.result))
     assert "No decision is judged" in said.lead
     assert "is the naive baseline" not in said.lead
-    assert "min_dcf: it chooses its threshold on the evaluation data" in text
+    assert "min_dcf: its threshold is chosen on the evaluation data" in text
 
 
 def test_only_what_reads_nothing_but_the_order_of_scores_is_at_best():
@@ -559,7 +559,7 @@ def test_no_line_ends_inside_an_interval():
     assert page.unbroken_intervals("x [-0.1, 2e-05], [0, 1]") == "x [-0.1,\xa02e-05], [0,\xa01]"
     assert page.unbroken_intervals("a, b [c, d]") == "a, b [c, d]"
     assert page.unbroken_intervals("ratio 0.87 [0.74, 1]") == "ratio 0.87\xa0[0.74,\xa01]"
-    assert page.unbroken_intervals("covers 90 % with 5 runs") == "covers 90\xa0% with 5 runs"
+    assert page.unbroken_intervals("falls by 3 pp with 5 runs") == "falls by 3\xa0pp with 5 runs"
 
 
 def test_no_line_ends_inside_an_option():
@@ -684,7 +684,7 @@ def test_methods_tell_means_from_runs(tmp_path):
     told = [remark for remark in outcome.remarks if not remark.startswith(below)]
     assert all(f"<li>{remark}</li>" in text for remark in told)
     assert "Claims about methods" in text
-    assert re.search(r"Of 9 pairs of one run of each: [\d.]+% better, [\d.]+% worse, ", text)
+    assert re.search(r"9 pairs of one run of each method: [\d.]+% better, [\d.]+% worse, ", text)
     assert "Sources of variance between runs" in text
     assert re.search(r"a: seed [\d.]+% \[[\d.]+%, [\d.]+%\], standard deviation [\d.]+", text)
     values = next(t for t in Page(text).tables if "estimator" in t[0] and "trials" in t[0])

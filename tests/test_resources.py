@@ -497,7 +497,7 @@ def test_termination_is_handed_to_the_program(tmp_path):
 def test_a_measurement_that_is_ended_from_outside(run):
     code, _, err = run("resources", "--", "sh", "-c", "kill -KILL $PPID")
     assert code == 3
-    assert "measuring it was ended from outside" in err
+    assert "the measurement was stopped from outside" in err
 
 
 # -- records
@@ -518,9 +518,9 @@ GOOD = json.loads(taken().to_json())
     ("text", "said"),
     [
         ("", "the file is empty"),
-        ("{", "is no JSON"),
-        ("\xe9", "is no JSON"),
-        ("[]", "is no record of resources"),
+        ("{", "this is not JSON"),
+        ("\xe9", "this is not JSON"),
+        ("[]", "is not a record of resources"),
         ('{"schema_version": 1, "rows": []}', "missing required field peak_bytes"),
         (json.dumps(GOOD | {"schema_version": 2}), "its schema_version is 2"),
         (json.dumps(GOOD | {"cpu": 1}), "unknown field cpu"),
@@ -531,7 +531,7 @@ GOOD = json.loads(taken().to_json())
         (json.dumps(GOOD | {"nodes": []}), "length >= 1, at nodes"),
         (json.dumps(GOOD | {"nodes": [{"count": 0}]}), ">= 1, at nodes[0].count"),
         (json.dumps(GOOD | {"status": 1}), "the program failed (exit status 1)"),
-        (json.dumps(GOOD).replace("2000000000", "NaN"), "is no JSON"),
+        (json.dumps(GOOD).replace("2000000000", "NaN"), "this is not JSON"),
     ],
 )
 def test_what_is_no_record_is_refused(tmp_path, text, said):
@@ -622,7 +622,7 @@ def test_records_of_the_nodes_of_a_phase(tmp_path):
     assert (whole.cpu_s, whole.phase, whole.nodes[0].count) == (6.0, "indexing", 3)
     with pytest.raises(tc.InputError, match=r"a\.json: is a record of indexing, expected one of"):
         phase_of(files, "searching")
-    with pytest.raises(tc.InputError, match=r"a\.json: is given twice"):
+    with pytest.raises(tc.InputError, match=r"a\.json: is given more than once"):
         phase_of([files[0], *files], "indexing")
     Path(files[1]).write_text(taken(3.0).to_json())
     with pytest.raises(tc.InputError, match=r"c\.json: is the same record as .*b\.json"):
@@ -711,7 +711,7 @@ def test_load_is_that_of_all_nodes_together():
         (
             {"indexing": taken(), "searching": taken(phase="searching")},
             {"isf", "pmu_indexing", "pmu_searching"},
-            "how long the spoken queries are is not known",
+            "the length of the spoken queries is not known",
         ),
         ({}, set(), "there is no record of indexing"),
     ],

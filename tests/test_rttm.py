@@ -120,9 +120,9 @@ REFUSED = {  # file, format, message
     "negative duration": (TURN + TURN.replace(" 1 <", " -0.5 <"), "rttm",
                           "file, line 2: the duration '-0.5' is negative"),
     "negative begin": (TURN.replace(" 0 ", " -3 "), "rttm", "file, line 1: the start '-3' is neg"),
-    "no begin": (TURN.replace(" 0 ", " <NA> "), "rttm", "file, line 1: the start '<NA>' is no num"),
+    "no begin": (TURN.replace(" 0 ", " <NA> "), "rttm", "file, line 1: the start '<NA>' is not "),
     "infinite": (TURN.replace(" 1 <", " inf <"), "rttm", "file, line 1: the duration 'inf' is no"),
-    "nan": (TURN.replace(" 0 ", " nan "), "rttm", "file, line 1: the start 'nan' is no number of"),
+    "nan": (TURN.replace(" 0 ", " nan "), "rttm", "file, line 1: the start 'nan' is not a numbe"),
     "noscore": (f"{TURN}NOSCORE r 1 0 x {'<NA> ' * 4}\n", "rttm", "file, line 2: the duration 'x'"),
     "eight fields": (f";; c\n{TURN[:-6]}\n", "rttm",
                      "file, line 2: 8 fields where 9 or 10 were expected: 'SPEAKER r 1 0 1 <NA> <NA"
@@ -244,7 +244,7 @@ def test_columns_that_are_mapped(put, kind, last):
         (
             {**OTHERS, "end": "who"},
             InputError,
-            "of the end (column 'who') where numbers were expec",
+            "of the end (column 'who') is not a number",
         ),
         (
             {**OTHERS, "end": "zero"},
@@ -274,20 +274,23 @@ def test_only_speech_needs_a_speaker(put):
             "recording,start,end\nr,0,1\nr,3,2\n",
             "with an end before its start: 3.0 to 2.0 at line 3",
         ),
-        ("recording,start,duration\nr,0,-1\n", "whose duration is no number of seconds from 0: -1"),
+        (
+            "recording,start,duration\nr,0,-1\n",
+            "whose duration is not a number of seconds from 0: -1",
+        ),
         (
             "recording,start,end\nr,-1,1\n",
-            "whose start is no number of seconds from 0: -1.0 at lin",
+            "whose start is not a number of seconds from 0: -1.0 at lin",
         ),
         (
             "recording,start,end\nr,,1\n",
-            "1 segment whose start is no number of seconds from 0: nan",
+            "1 segment whose start is not a number of seconds from 0: nan",
         ),
         (
             "recording,start,end\nr,0,inf\n",
-            "whose end is no number of seconds from 0: inf at line 2",
+            "whose end is not a number of seconds from 0: inf at line 2",
         ),
-        ("recording,start,end\nr,0,x\n", "1 value of the end (column 'end') where numbers were"),
+        ("recording,start,end\nr,0,x\n", "1 value of the end (column 'end') is not a number"),
         ("recording,start,end\n,0,1\n", "x.csv: 1 segment without a recording: empty at line 2"),
         ("recording,speaker,start,end\nr,,0,1\n", "1 segment without a speaker: empty at line 2"),
         ("recording,start,end,duration\nr,0,1,1\n", "there are a column 'end' and a column 'durat"),

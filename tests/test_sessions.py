@@ -172,9 +172,9 @@ def test_normalisation_units_and_comparison(here, capsys):
         ("ref.stm hyp.stm --measure cpwer,wer", 2, "compute it alone, --measure cpwer"),
         ("ref.csv hyp.stm --measure cpwer", 2, "there is no column 'speaker'"),
         ("ref.stm bare.ctm --measure cpwer", 2, "cpwer needs the speaker of each word"),
-        ("braces.stm hyp.stm --measure cpwer", 3, "cpwer takes one text"),
+        ("braces.stm hyp.stm --measure cpwer", 3, "cpwer needs one text"),
         ("ref.stm part.stm --measure cpwer", 3, "1 utterance has no output"),
-        ("ref.trn hyp.trn --measure cpwer", 2, "--by recording needs column recording"),
+        ("ref.trn hyp.trn --measure cpwer", 2, "cpwer needs the speaker of each word"),
     ],
 )
 def test_what_is_refused(here, capsys, line, code, message):

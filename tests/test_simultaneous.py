@@ -347,7 +347,7 @@ def test_equal_systems_on_a_board(study, capsys):
     lines = out.splitlines()
     assert "may be best" in lines[0]
     assert all("yes" in line for line in lines[1:13])
-    assert all(line.startswith("left out, ") for line in lines[13:])  # for want of width
+    assert all(line.startswith("columns left out, ") for line in lines[13:])  # for want of width
     assert "all pairs together" in err
     page = (study / "board/report.html").read_text()
     assert "share the first rank of 12 submissions" in page

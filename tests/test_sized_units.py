@@ -45,7 +45,7 @@ def misfit(found, law):
 
 
 def tails(found, law):
-    """Chi-square of what lies outside the central 99 %, and further out, as a p-value."""
+    """Chi-square of what lies outside the central 99%, and further out, as a p-value."""
     at = law.ppf([0.0005, 0.005, 0.995, 0.9995])
     wanted = np.diff(np.concatenate([[0], law.cdf(at), [1]])) * len(found)
     seen = np.bincount(np.searchsorted(at, found), minlength=5)
@@ -320,7 +320,7 @@ def test_factors_of_other_sizes_are_other_factors():
     [
         (np.array([1, 2]), r"shape \(2,\) and type int64: one whole number for each of 3 labels"),
         (np.array([1.0, 2.0, 3.0]), "type float64: one whole number for each of 3 labels"),
-        (np.array([4, 0, 2]), "label 1 of factor 'user' stands for 0 units: leave out"),
+        (np.array([4, 0, 2]), "label 1 of factor 'user' represents 0 units: leave out"),
         (np.array([10**9, 10**9, 3 * 10**9]), "has 5000000000 units: at most 4000000000"),
     ],
 )
@@ -339,5 +339,5 @@ def test_what_needs_single_units_is_refused():
     with pytest.raises(tc.UsageError, match="has strata: Poisson weights ignore strata"):
         rows_of(sized(STRATA), "poisson", 0, 2)
     sides = [(sized(), np.arange(8, dtype=np.int32))] * 2
-    with pytest.raises(tc.InputError, match="'user' stands on several sides, but its labels"):
+    with pytest.raises(tc.InputError, match="'user' occurs on several sides, but each label"):
         UnitIndex.join(sides)

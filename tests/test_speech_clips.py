@@ -160,7 +160,7 @@ def test_a_missing_clip_is_refused(tmp_path):
 
 
 def test_a_clip_without_samples_is_refused(tmp_path):
-    with pytest.raises(InputError, match="the clip holds no samples"):
+    with pytest.raises(InputError, match="the clip has no samples"):
         file_features(write(tmp_path / "empty.wav", np.array([])))
 
 

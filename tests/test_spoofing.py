@@ -233,7 +233,7 @@ def test_each_attack_against_all_bona_fide_trials(here):
         tc.InputError, match=r"'attack vs A99': name a level of attack after vs.*-, A07"
     ):
         rows("attack vs A99")
-    with pytest.raises(tc.UsageError, match="neither a column nor a condition"):
+    with pytest.raises(tc.UsageError, match=r"subset .*: th"):
         rows("atack vs -")
 
 

@@ -260,7 +260,7 @@ def test_a_class_of_one_group_is_predicted_with_the_least_probability_and_said()
     labels = np.where(group == 0, 2, labels)
     found = predict(columns, labels, group, ("a", "b", "rare"))
     [said] = found.problems
-    assert said.startswith("class rare is in no group but those of fold ")
+    assert said.startswith("all groups of class rare are in fold ")
     rows = group == 0
     floor = 1 / (len(labels) * 0.8 + 3)
     np.testing.assert_allclose(found.posteriors[rows, 2], floor, rtol=0.1)
@@ -310,7 +310,7 @@ def test_weights_are_those_of_training():
     [
         (9, "9 groups for 5 folds: at least 10 are needed.*use folds=4"),
         (4, "use folds=2"),
-        (3, "3 groups for 5 folds.*take a finer group"),
+        (3, "3 groups for 5 folds.*use a finer group"),
     ],
 )
 def test_too_few_groups_are_refused(groups, said):
@@ -362,7 +362,7 @@ def test_what_knows_nothing_costs_what_the_class_shares_cost():
 def test_false_alarms_are_rare(given):
     found = chances(100, **given)
     assert found[:, 0].mean() > 0.995
-    assert (found[:, 1] < 1).mean() <= 0.05  # nce; one-sided 2.5 % are meant
+    assert (found[:, 1] < 1).mean() <= 0.05  # nce; one-sided 2.5% are meant
     assert (found[:, 2] < 1).mean() <= 0.05  # nec
 
 

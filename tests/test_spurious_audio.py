@@ -132,7 +132,7 @@ def test_files_are_read(tmp_path):
     clip, _ = padded(rng, spoken(rng), 25)
     path = written(tmp_path / "a.wav", clip / np.abs(clip).max())
     np.testing.assert_allclose(file_nonspeech(path), nonspeech_features(*read_wave(path)))
-    with pytest.raises(InputError, match="holds no samples"):
+    with pytest.raises(InputError, match="has no samples"):
         file_nonspeech(written(tmp_path / "b.wav", []))
 
 
@@ -230,4 +230,4 @@ def test_noise_that_does_not_is_not(unplanted):
 
 @pytest.mark.long
 def test_false_alarms_on_real_speech_are_rare(unplanted):
-    assert false_alarms(unplanted, 200) <= 0.05  # 2.5 % are meant
+    assert false_alarms(unplanted, 200) <= 0.05  # 2.5% are meant

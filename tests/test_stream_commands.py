@@ -201,7 +201,7 @@ def test_numbers_and_their_tolerance(result, run, folder):
     assert found["imlm", "pre"] == found["mean_loss", "pre"] == pytest.approx(6 / 2 / 6)
     code, _, err = run(line)
     assert code == 2
-    assert "numbers need a tolerance" in err
+    assert "--type number needs --tolerance" in err
 
 
 def test_bayes_decisions_take_scores_that_mean_something(result, run, folder):
@@ -315,7 +315,7 @@ def test_a_system_against_itself_differs_in_nothing(result):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda e: e[:-30], "other batches"),
+        (lambda e: e[:-30], "different batches"),
         (lambda e: [{**x, "id": f"x{x['id']}"} if "id" in x else x for x in e], "the same items"),
         (lambda e: [x for x in e if x.get("phase") != "post"], "different phases"),
     ],
@@ -350,7 +350,7 @@ def test_plan_says_how_many_more_batches(result, run):
     assert "phase" in out.splitlines()[0]
     assert "units are batches" in err
     _, _, err = run("streams plan runs --labels labels.csv --measure imlm")
-    assert "units are runs with seeds of their own" in err
+    assert "units are runs, each with its own seed" in err
 
 
 def test_validate_with_and_without_labels(run):
@@ -473,7 +473,7 @@ def test_files_that_are_not_there_or_empty(run, folder):
     (folder / "empty").mkdir(exist_ok=True)
     code, _, err = run("streams score empty --labels labels.csv")
     assert code == 3
-    assert "empty: no event log lies in this folder; expected files that end in .jsonl" in err
+    assert "empty: there is no event log in this folder; expected files that end in .jsonl" in err
     for name in ("a.jsonl", "a.parquet"):
         (folder / "twice").mkdir(exist_ok=True)
         (folder / "twice" / name).write_text("x")
@@ -489,8 +489,8 @@ def test_a_folder_of_folders_is_no_system(run, folder):
         (folder / "swept" / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / "swept" / name).write_text(lines)
     said = (
-        "holds folders of event logs, and no log of its own; a system is a log or a folder of "
-        "logs: name one of them: swept/margin/4, swept/margin/8"
+        "this folder contains no event log, but folders of logs. A system is a log or a folder of "
+        "logs: name one of swept/margin/4, swept/margin/8"
     )
     code, _, err = run("streams score swept --labels labels.csv")
     assert code == 3
@@ -500,7 +500,7 @@ def test_a_folder_of_folders_is_no_system(run, folder):
     assert f"error: swept/margin: {said}" in out
     code, _, err = run("streams score swept/streams --labels labels.csv")
     assert code == 3
-    assert "no event log lies in this folder" in err
+    assert "there is no event log in this folder" in err
     (folder / "swept/margin/own.jsonl").write_text(lines)  # the folders beside it are no runs
     code, out, _ = run("streams validate swept/margin --labels labels.csv")
     assert code == 0
@@ -571,7 +571,7 @@ def test_labels_under_other_names_and_with_streams(result, run, folder):
     assert "there is no column 'id' for the id" in err
     code, _, err = run(f"{line} --map id=name,label=truth")
     assert code == 3
-    assert "with several labels" in err
+    assert "several labels" in err
     found = result(f"{line} --map id=name,label=truth,stream=language --subset stream")
     assert [row["dims"].get("subset") for row in found["rows"]] == [
         *(None, None, "stream=de", "stream=de", "stream=en", "stream=en")
@@ -595,7 +595,7 @@ def test_columns_of_labels_that_events_have_are_left_out_and_said(run, folder):
     (folder / "odd.csv").write_text("\n".join([f"{rows[0]},unit", *(f"{r},x" for r in rows[1:])]))
     code, _, err = run(f"streams score events.jsonl --labels odd.csv --measure imlm {FAST}")
     assert code == 0
-    assert "odd.csv: column unit is left out: the events have columns of these names" in err
+    assert "odd.csv: column unit is left out: events have columns of the same name" in err
     (folder / "odd.csv").write_text("\n".join([*rows, ",1"]) + "\n")
     code, _, err = run("streams score events.jsonl --labels odd.csv")
     assert code == 3
@@ -610,22 +610,22 @@ def test_columns_of_labels_that_events_have_are_left_out_and_said(run, folder):
         ("--q -1", "q is -1: give a number at least 0"),
         ("--annotations asked", "annotations is 'asked': choose one of queries, bootstrap"),
         ("--annotations ''", "--annotations '' is not understood: name queries, bootstrap"),
-        ("--annotations queries,none", "or none alone, where no annotation counts"),
+        ("--annotations queries,none", "or none alone, if no annotations count"),
         ("--before training=few", "give a whole number of labels"),
         (
             "--before 3",
             "--before '3' is not understood: write SET=NUMBER, such as --before training=1000",
         ),
-        ("--before bootstrap=-3", "-3 labels of bootstrap before the stream: give 0 or more"),
+        ("--before bootstrap=-3", "--before bootstrap=-3: give 0 or more"),
         (
             "--before foo=3",
-            "3 labels of foo before the stream: give 0 or more labels of bootstrap, "
+            "--before foo=3: give 0 or more labels of bootstrap, "
             "development, training, pretraining",
         ),
-        ("--before queries=3", "3 labels of queries before the stream: give 0 or more labels of"),
+        ("--before queries=3", "--before queries=3: give 0 or more labels of"),
         (
             "--before training=5",
-            "5 labels of training before the stream do not count: count them (--annotations "
+            "5 labels of training before the stream are not counted: count them (--annotations "
             "queries,bootstrap,training), or leave them out",
         ),
         ("--window 0", "window is 0: give a number at least 1"),

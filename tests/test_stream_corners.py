@@ -40,23 +40,25 @@ def said(log, decisions, labels):
 def test_spellings_of_targets(decisions, labels):
     plain = values_of(by_hand())
     if decisions == ("no", "yes"):
-        with pytest.raises(InputError, match=r"decision (yes|no), "):
+        with pytest.raises(InputError, match=r"decision is '(yes|no)', "):
             read_online([said(by_hand(), decisions, labels)])
         return
     assert values_of(said(by_hand(), decisions, labels)) == plain
 
 
 def test_decisions_that_share_no_text_with_the_labels_are_refused():
-    with pytest.raises(InputError, match=r"no decision is one of the labels: .* 0, 1, labels cat"):
+    with pytest.raises(
+        InputError, match=r"no decision is one of the labels: .* 0, 1, the labels cat"
+    ):
         read_online([said(by_hand(), ("0", "1"), ("cat", "dog"))])
     with pytest.raises(InputError, match="no decision is one of the labels"):
         read_online([said(by_hand(), ("Cat", "Dog"), ("cat", "dog"))], target="dog")
     one = [("a", "wake", "Wake", "wake"), ("b", "other", "other", "other")]
     for how in ({"target": "wake"}, {}):
-        with pytest.raises(InputError, match=r"'Wake' is no label \(did you mean 'wake'\?\)"):
+        with pytest.raises(InputError, match=r"'Wake' is not a label \(did you mean 'wake'\?\)"):
             read_online([log_of(batch_of(0, one))], **how)
     eel = [("a", "cat", "eel", "cat"), ("b", "dog", "dog", "dog")]
-    with pytest.raises(InputError, match=r"'eel' is no label.*named with classes"):
+    with pytest.raises(InputError, match=r"'eel' is not a label.*name classes"):
         read_online([log_of(batch_of(0, eel))], target="cat")
     known = values_of(log_of(batch_of(0, eel)), target="cat", classes=("cat", "dog", "eel"))
     assert known["p_miss", "pre"] == 1
@@ -289,7 +291,9 @@ def test_counts_are_those_of_the_items_that_are_scored():
 def test_labels_that_contradict_each_other():
     rows = by_hand().frame.to_dicts()
     turned = [{**r, "label": "0"} if r["phase"] == "post" and r["id"] == "a" else r for r in rows]
-    with pytest.raises(InputError, match=r"1 item has another label after adaptation.*: a"):
+    with pytest.raises(
+        InputError, match=r"1 item has different labels before and after adaptation: a"
+    ):
         read_online([log_of(turned)])
     frame = pl.DataFrame({"id": [*"abcdefgh"], "label": [0, 0, 0, 1, 0, 0, 1, 0]})
     online = read_online([by_hand()], Labels("labels.csv", frame))
@@ -306,7 +310,7 @@ def test_labels_that_contradict_each_other():
         (StreamScoring(tolerance=1.0), r"tolerance is for numbers"),
         (
             StreamScoring(decision="bayes", posterior=True),
-            r"score 3.2 of item a is not a probability",
+            r"score 3.2 of item a is outside 0 to 1",
         ),
     ],
 )
@@ -319,7 +323,7 @@ def test_choices_that_do_not_go_with_detection(how, message):
 @pytest.mark.parametrize(
     ("how", "message"),
     [
-        (StreamScoring(q=3), "q is for detection, and system puts out classes"),
+        (StreamScoring(q=3), "q is for detection, but the outputs of system are classes"),
         (StreamScoring(empty="error"), 'empty="error" is for detection'),
         (StreamScoring(decision="bayes"), "decision bayes is for detection"),
     ],

@@ -245,7 +245,7 @@ def test_an_older_polars_reads_the_same(tmp_path, monkeypatch):
 def test_other_columns_are_ignored_and_named(tmp_path):
     log = events_of(tmp_path, GOOD | {"language": "or", "host": 3})
     [problem] = log.problems
-    assert problem.endswith("columns language, host are no part of an event log: ignored")
+    assert problem.endswith("columns language, host are not part of an event log: ignored")
 
 
 @pytest.mark.parametrize(
@@ -342,9 +342,12 @@ def test_nan_as_text(tmp_path):
         ('{"id":"x","score":"0.5"}', "the score of item 'x' is '0.5'; a number was expected"),
         ('{"id":"x","score":[1]}', r"the score of item 'x' is \[1\]; a number was expected"),
         ('{"id":"x","event":3}', "the event is 3; expected predict, query, answer or adapt"),
-        ('{"id":"x","batch":0', r"no JSON object \(.*\): '.*'; expected one JSON object a line"),
-        ("[1, 2]", r"no JSON object: '\[1, 2\]'; expected one JSON object a line"),
-        ('{"batch":0} {"batch":0}', r"no JSON object \(Extra data"),
+        (
+            '{"id":"x","batch":0',
+            r"this is not a JSON object \(.*\): '.*'; expected one JSON object a line",
+        ),
+        ("[1, 2]", r"this is not a JSON object: '\[1, 2\]'; expected one JSON object a line"),
+        ('{"batch":0} {"batch":0}', r"this is not a JSON object \(Extra data"),
     ],
 )
 def test_broken_lines_are_found(tmp_path, line, said, monkeypatch):
@@ -361,7 +364,7 @@ def test_broken_lines_are_found(tmp_path, line, said, monkeypatch):
         (b"", "the file is empty; expected events, one a line"),
         (b"\n \n", "the file has only blank lines; expected one JSON object"),
         (b" ", "the file has only blank lines"),
-        (b'{"batch":', "line 1: no JSON object, or one that was cut short"),
+        (b'{"batch":', "line 1: this is not a JSON object, or one that was cut short"),
         (LINES[0].encode("utf-16"), "UTF-16"),
         (b'{"id":"\xff"}\n', "line 1: the text is not UTF-8"),
         (b"{}\n", "there is no column 'event'"),

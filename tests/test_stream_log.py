@@ -141,12 +141,18 @@ def test_a_longer_log_is_refused_at_the_end(tmp_path, whole):
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        (b"t,batch,id\n0,1,a\n", "line 1: no event"),
-        (b"important notes", "line 1: this is no beginning of the log of this run: important not"),
-        (b'{"event":"adapt"}\n{"batch":"x","event":"adapt"}\n', "line 2: no event"),
+        (b"t,batch,id\n0,1,a\n", "line 1: this is not an event"),
+        (
+            b"important notes",
+            "line 1: the log of this run does not begin with this line: important not",
+        ),
+        (b'{"event":"adapt"}\n{"batch":"x","event":"adapt"}\n', "line 2: this is not an event"),
         (b'{"event":"adapt"}\n{"event":"adapt"', "line 1: the run cannot be resumed"),
-        (b'{"event":"adapt","model":"m"}\n', "line 1: no event .*only a log that truecost wrote"),
-        (b'{"event":"adapt"}\n\n', "line 2: no event"),
+        (
+            b'{"event":"adapt","model":"m"}\n',
+            "line 1: this is not an event .*only a log that truecost wrote",
+        ),
+        (b'{"event":"adapt"}\n\n', "line 2: this is not an event"),
     ],
 )
 def test_files_that_are_not_ours_stay_as_they_are(tmp_path, data, said):
@@ -159,7 +165,7 @@ def test_files_that_are_not_ours_stay_as_they_are(tmp_path, data, said):
 def test_a_log_is_never_overwritten(tmp_path, whole):
     path = tmp_path / "log.jsonl"
     path.write_bytes(whole)
-    with pytest.raises(UsageError, match="there is a log already; resume it, or write to another"):
+    with pytest.raises(UsageError, match="there is a log already: resume it, or name another"):
         LogWriter.open(path)
     assert path.read_bytes() == whole
 

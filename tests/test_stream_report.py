@@ -409,14 +409,14 @@ def test_passive_stands_against_the_best(swept):
         asked = row_of(swept, "n_annotations", system).value
         assert float(c["annotations"]) == pytest.approx(asked, rel=1e-3)
         assert c["imlm"] == figures(row_of(swept, "imlm", system))[0]
-    assert "were trained on do not count" not in section.text
-    assert "was trained on do not count (annotations: queries, bootstrap)" in section.text
+    assert "were trained on are not counted" not in section.text
+    assert "was trained on are not counted; to count them, set annotations" in section.text
 
 
 def test_labels_of_training_that_count_need_no_word(run):
     sets = {"annotations": ["queries", "bootstrap", "training"]}
     section = online_page.passive_and_active(story_of(run(**SWEEP, streams=sets)))
-    assert "do not count" not in section.text
+    assert "are not counted" not in section.text
 
 
 def test_the_best_budgets_are_drawn_over_the_stream(swept):
@@ -449,7 +449,7 @@ def test_what_adapting_saves_is_told(run):
     assert lines[0].chip == ("adapting helps" if gap.lower > 0 else "inconclusive")
     trend = row_of(outcome, "imlm_gap_trend")
     shown = " ".join(uncertain(trend.value, trend.lower, trend.upper))
-    assert f"Change of the gap over the stream: {shown}, " in lines[0].more
+    assert f"Change of this saving over the stream: {shown}, " in lines[0].more
 
 
 @pytest.mark.parametrize(
@@ -479,7 +479,7 @@ def test_windows_are_told_up_to_some_of_them(run):
 
 def test_bands_that_too_few_batches_tell_are_left_out(run):
     section = online_page.over_the_stream(story_of(run()))
-    assert "; a single window has too few batches for one" in section.text
+    assert "; a single window has too few batches for an interval" in section.text
     assert not any("[" in row[-1] for row in section.pictures[2].numbers.rows)
     assert any("[" in row[-1] for row in section.pictures[0].numbers.rows)
 

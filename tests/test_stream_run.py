@@ -432,7 +432,7 @@ def test_seeds_of_other_streams_are_not_pooled(tmp_path, run, done):
     study = write_study(tmp_path, loop={"seeds": 2})
     code, _, err = run("run", study, "-o", tmp_path / "run", "--resume")
     assert code == 3
-    assert "seed-0.json: the streams are no longer those that this run began with" in err
+    assert "seed-0.json: the streams are not those with which this run began" in err
     assert not [*logs.rglob("seed-1.*")]
 
 
@@ -526,7 +526,7 @@ REFUSED = {
         {"loop": {"rate": 1.5, "budget": None}},
         "[loop] rate is 1.5: give a number",
     ),
-    "rate and budget": ({"loop": {"rate": 0.5}}, "a rate and a budget are given"),
+    "rate and budget": ({"loop": {"rate": 0.5}}, "rate and budget are both given"),
     "negative": ({"loop": {"budget": -1}}, "[loop] budget is -1: give a number at least 0"),
     "above": (
         {"loop": {"budget": 7}},
@@ -537,14 +537,14 @@ REFUSED = {
     "systems": ({"systems": {"a": {"file": "a.jsonl"}}}, "has [source] and [systems]"),
     "labels": ({"data": {"labels": "l.csv"}}, "labels under [data] does not fit [source]"),
     "strategy": ({"strategy": {"name": "margn"}}, "there is no strategy 'margn' (did you mean"),
-    "passive": ({"strategy": {"name": "passive"}}, "'passive' is no strategy"),
+    "passive": ({"strategy": {"name": "passive"}}, "'passive' is not a strategy"),
     "who asks": (
         {"strategy": {"name": None}},
         "the learner callable may ask by itself: name the strategy",
     ),
     "option": ({"strategy": {"options": {"beta": 1}}}, "strategy margin has no option 'beta'"),
     "order": ({"source": {"order": "sorted"}}, "source.order is 'sorted': choose one of"),
-    "baseline": ({"baseline": "old"}, "baseline 'old' is no system: this run makes margin-2"),
+    "baseline": ({"baseline": "old"}, "baseline 'old' is not one of the systems: margin-2"),
     "measure": ({"measures": ["imlmm"]}, "imlmm"),
     "source": ({"source": {"file": None}}, "[source] name = 'table' needs file = ..."),
 }

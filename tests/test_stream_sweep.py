@@ -97,7 +97,7 @@ def test_equal_runs_decide_nothing(tmp_path):
     assert "of replicates" not in advice.text
     assert {row.value == row.lower == row.upper for row in found.rows} == {True}
     for record in found.parts[0].systems:
-        assert "4 seeds gave the same run" in record.problems[0]
+        assert "the runs of 4 seeds are equal" in record.problems[0]
         assert 'set order = "shuffled" under [source]' in record.problems[0]
 
 
@@ -105,7 +105,7 @@ def test_equal_runs_decide_nothing(tmp_path):
     ("measure", "label", "said"),
     [
         ("nec", "", "measure 'nec' is not for event logs"),
-        ("act_dcf", "abc", "'act_dcf' is for detection; the source puts out classes"),
+        ("act_dcf", "abc", "'act_dcf' is for detection, but the outputs of the source are classes"),
     ],
 )
 def test_measures_that_cannot_be_are_refused_before_the_run(tmp_path, measure, label, said):
@@ -321,8 +321,8 @@ def test_an_inner_best_says_what_its_neighbours_cost():
 @pytest.mark.parametrize(
     ("values", "edge", "end"),
     [
-        ([0.1, 0.2, 0.3], "lowest", "it is the lowest budget tried: try fewer"),
-        ([0.3, 0.2, 0.1], "highest", "it is the highest budget tried: try more"),
+        ([0.1, 0.2, 0.3], "lowest", "this is the lowest budget tried: try fewer"),
+        ([0.3, 0.2, 0.1], "highest", "this is the highest budget tried: try more"),
         ([0.3, 0.1, 0.2], "", "worse"),
     ],
 )
@@ -341,13 +341,13 @@ def test_replicates_that_are_surer_than_the_intervals_are_said_to_be():
     assert advice.text.startswith(
         "margin, 1 question a batch: imlm 0.100 [0.100, 0.200], the best in 100% of replicates; "
     )
-    assert "inconclusive; replicates of few units vary too little: judge by" in advice.text
+    assert "inconclusive; few units: replicates vary too little. Judge by" in advice.text
 
 
 def test_nothing_lies_below_no_questions():
     [advice] = advice_of([row(0, 0.1, [0.1]), row(1, 0.2, [0.2])])
     assert advice.edge == "lowest"
-    assert advice.text.endswith("it is the lowest budget tried")
+    assert advice.text.endswith("this is the lowest budget tried")
 
 
 def test_of_equal_budgets_the_smaller_is_the_better():
@@ -464,7 +464,7 @@ def test_a_sweep_needs_a_live_study_and_a_directory(tmp_path, run):
         ({"sweep": {"budgets": [1, 2]}}, "[loop] budget and [sweep] budgets are given: keep one"),
         (
             {"sweep": {"budgets": [1]}, "loop": {"budget": None, "rate": 0.1}},
-            "a rate and a budget are given",
+            "rate and budget are both given",
         ),
         (
             {"sweep": {"budgets": [1], "options": {"split": {}}}, "loop": {"budget": None}},
@@ -524,7 +524,7 @@ def test_with_prices_the_advice_and_the_curve_are_about_money(tmp_path, run):
     assert "no objective was named" in advice.objective
     said = (
         "budgets are compared by total_cost (the person's hour has a price, and no objective was "
-        "named); --objective also takes imlm"
+        "named); other choices of --objective: imlm"
     )
     assert said in result.remarks
     assert said in " ".join(err.split())
@@ -591,7 +591,7 @@ def test_what_counts_no_questions_is_no_objective_unless_named():
     [said] = judged_by((advice,), rows)
     assert said == (
         "no budget is advised: total_cost, imlm_money, imlm, imlm_seconds are not scored; "
-        "--objective also takes act_dcf"
+        "other choices of --objective: act_dcf"
     )
     [advice] = advice_of(rows, "act_dcf")
     assert advice.text.startswith("margin, 2 questions a batch: act_dcf 0.1 [0.1, 0.1], the best")

@@ -146,7 +146,7 @@ def test_a_column_that_is_no_feature_says_what_it_may_be(tmp_path, column, hint)
     with pytest.raises(InputError) as caught:
         read_table(source)
     said = str(caught.value)
-    assert "(column 'extra') where numbers were expected" in said
+    assert "(column 'extra') are not numbers" in said
     assert hint in said
     assert said.endswith("features = [...]; the columns are extra, a, y")
 
@@ -184,7 +184,7 @@ def test_a_short_line_is_shown_as_a_whole_elsewhere():
 
 @pytest.mark.parametrize(
     ("place", "value", "shown"),
-    [("scores", [0.1, "high", 0.2], "where it says 'high'"), ("ids", 7, "where it says '7'")],
+    [("scores", [0.1, "high", 0.2], "where it has 'high'"), ("ids", 7, "where it has '7'")],
 )
 def test_a_wrong_value_is_shown(place, value, shown):
     right = {"n": 1, "ids": ["a", "b", "c"], "scores": [0.0, 0.0, 0.0]}
@@ -213,7 +213,7 @@ def test_what_is_left_out_for_want_of_width_is_said(folder, run, monkeypatch):
     for (above, head, *_, last), level in zip(tables, levels, strict=False):
         assert above.startswith(f"system events, subset {level}, items ")
         assert "naive" not in head
-        assert last == "left out, as the terminal is too narrow: naive"
+        assert last == "columns left out, because the terminal is too narrow: naive"
     assert len(tables) == 4
     assert "naive" in tables[3][1]
     assert "left out" not in "".join(tables[3])

@@ -198,12 +198,12 @@ def test_gates_of_a_study_decide_the_exit_code(run, folder):
         ('"sre-2010"', '"sre-2011"', "preset 'sre-2011' is not known"),
         ('type = "llr"', 'type = "lr"', "data.type is 'lr' (did you mean 'llr'?): choose one of"),
         ('type = "llr"', "", "the type of the scores is not stated"),
-        ('baseline = "old"', 'baseline = "odl"', "baseline 'odl' is no system"),
+        ('baseline = "old"', 'baseline = "odl"', "baseline 'odl' is not a system"),
         ('old.file = "old.csv"', 'old.files = { a = "old.csv" }', "files is for studies with"),
         ('score = "s"', 'scores = "s"', "is not known (did you mean 'score'?): map one of"),
         ('preset = "sre-2010"', 'preset = "equal"\nprior = 0.1', "leave out prior"),
         ("[subsets]", "[subsets", "this is not valid TOML"),
-        ("seconds < 2", "secnds < 2", "subset 'secnds < 2' is neither a column nor a condition"),
+        ("seconds < 2", "secnds < 2", "there is no column 'secnds' (did you mean 'seconds'?)"),
     ],
 )
 def test_a_wrong_study_says_where_and_what(run, folder, old, new, said):
@@ -429,7 +429,7 @@ def test_a_damaged_result_is_invalid_input(run, folder):
     text = (folder / "out" / "result.json").read_text()
     for old, new, limit, said in (
         ('"system": "old"', '"sytem": "old"', 1, "rows[0] names no system"),
-        ('"kind": "value"', '"kind": "ratio"', -1, "no row is a value"),
+        ('"kind": "value"', '"kind": "ratio"', -1, "no row contains a value"),
     ):
         (folder / "out" / "result.json").write_text(text.replace(old, new, limit))
         code, _, err = run("report", "out")
@@ -489,12 +489,12 @@ def test_a_subset_that_one_collection_lacks_is_told_not_fatal(run, folder):
         }
         assert ("one", lost) in names
         assert ("two", lost) not in names
-        assert f"two: no subset '{lost}' there" in err
+        assert f"two has no subset '{lost}'" in err
     (folder / "c.toml").write_text(study.format("old.csv").replace("'babble'", "'hum'"))
     code, _, err = run("run", "c.toml", "--json")
     assert code == 2
-    assert "one: no subset 'babble' there" in err
-    assert "two: no subset 'babble' there" in err
+    assert "one has no subset 'babble'" in err
+    assert "two has no subset 'babble'" in err
 
 
 def test_metadata_join_by_the_mapped_id(run, folder):

@@ -233,7 +233,7 @@ def test_several_applications_and_collections(folder):
         subsets={"even": "parity == 'even'"},
     )
     assert [e.dims["collection"] for e in outcome.estimates if "subset" in e.dims] == ["two"] * 2
-    assert any("no subset 'even' there" in p.message for p in outcome.problems)
+    assert any("has no subset 'even'" in p.message for p in outcome.problems)
 
 
 def test_labels_are_read_once_for_all_systems(folder, monkeypatch):
@@ -279,7 +279,10 @@ def test_records_of_what_the_runs_took_are_paid_for(folder, tmp_path):
     [
         ({"systems": {}}, "no system is named"),
         ({"data": {"key": "k.csv"}}, "key under [data] is not for stream"),
-        ({"data": {"type": "log-score"}}, "type log-score does not fit stream: it takes llr"),
+        (
+            {"data": {"type": "log-score"}},
+            "type log-score does not fit task streams: choose one of llr",
+        ),
         ({"worst": 3}, "worst is for transcripts"),
         ({"terms": {"pooled": True}}, "[terms] is for task terms"),
         ({"methods": {"files": ["a"]}}, "[methods] is for task trials"),

@@ -209,7 +209,7 @@ def test_queries_without_an_attribute_are_counted(folder, tmp_path):
     outcome = run(data=data, subsets={"words": "words"})
     said = [p.message for p in outcome.problems if p.kind == "data"]
     assert mark
-    assert "1 query has no words: in no subset of it" in said
+    assert "1 query has no words: not in any subset by words" in said
 
 
 def test_the_same_list_twice_is_said(folder):
@@ -286,7 +286,7 @@ def test_records_of_the_wrong_phase_are_refused(folder, records):
         ({"diarization": {"collar": 0.1}}, r"\[diarization\] is for task diarization"),
         ({"methods": {"files": ["a.csv"]}}, r"\[methods\] is for task trials"),
         ({"data": DATA | {"key": "k"}}, r"key under \[data\] is not for terms"),
-        ({"data": DATA | {"type": "posterior"}}, "type posterior does not fit terms"),
+        ({"data": DATA | {"type": "posterior"}}, "type posterior does not fit task terms"),
         ({"data": DATA | {"occurrences": "o.csv"}}, "an RTTM and occurrences are named"),
         ({"data": {"ecf": "e.ecf.xml", "kwlist": "t.kwlist.xml"}}, "no RTTM is named"),
         (

@@ -47,7 +47,7 @@ def test_as_written(run, folder):
     lines = out.splitlines()
     assert lines[0].split()[:4] == ["rank", "place", "system", "atwv"]
     assert [line.split()[2] for line in lines[1:4]] == ["good", "fair", "poor"]
-    assert all(line.startswith(("(1) unadjusted", "left out, ")) for line in lines[4:])
+    assert all(line.startswith(("(1) unadjusted", "columns left out, ")) for line in lines[4:])
     assert {p.name for p in (folder / "board").iterdir()} == {"result.json", "report.html"}
     stored = json.loads((folder / "board/result.json").read_text())
     assert [s["system"] for s in of_type(stored, "search")] == ["good", "fair", "poor"]
@@ -69,8 +69,10 @@ def test_other_measures_that_are_asked_for_stand_beside_the_first(run, monkeypat
     assert "further measures" not in err
     monkeypatch.setenv("COLUMNS", "90")
     code, out, err = run(line)
-    assert out.splitlines()[0].endswith("may be best  from first  its interval")
-    assert out.splitlines()[-1].startswith("left out, as the terminal is too narrow: p_miss, ")
+    assert out.splitlines()[0].endswith("may be best  from first  from first CI")
+    assert out.splitlines()[-1].startswith(
+        "columns left out, because the terminal is too narrow: p_miss, "
+    )
     assert max(map(len, out.splitlines())) <= 90
 
 
@@ -147,7 +149,7 @@ def test_invalid_submissions_are_named_together(run, folder):
     )
     assert code == 0
     assert "left out: submissions/broken.kwslist.xml" in err
-    assert sum(not line.startswith(("(", "left out, ")) for line in out.splitlines()) == 4
+    assert sum(not line.startswith(("(", "columns left out, ")) for line in out.splitlines()) == 4
 
 
 @pytest.mark.parametrize(

@@ -77,7 +77,7 @@ def test_a_part_of_documents_may_be_scored():
 
 def test_times_before_the_audio_and_of_other_audio():
     late = audio(("F", "1", 100, 150, ""))
-    said = "the last one ends at 60.5 s and the audio begins at 100 s: are times counted from the"
+    said = "the last one ends at 60.5 s and the audio begins at 100 s: do times count from the"
     with pytest.raises(InputError, match=said):
         searching(5, 60, excerpts=late)
     with pytest.raises(InputError, match="start is 400 s and the audio ends at 250 s: is this the"):
@@ -109,7 +109,7 @@ def test_the_head_of_an_ecf_may_contradict_it():
     for fine in ("250", "250.0 ", "5000", "12.5", "", "0", "NA", "inf", "nan", "-3"):
         assert problems(fine) == ()
     assert problems("250", 250_000.0) == (
-        "the head of e.ecf.xml says 250 s of audio (source_signal_duration), and its excerpts are "
+        "the head of e.ecf.xml has 250 s of audio (source_signal_duration), but its excerpts have "
         "250000 s: is one of the two in milliseconds?",
     )
     assert len(problems("250000")) == 1
@@ -120,7 +120,7 @@ def test_audio_that_ends_long_after_all_that_is_in_it():
     assert searching(*starts).problems == ()
     [said] = searching(*starts, excerpts=audio(("F", "1", 0, 250_000, ""))).problems
     assert said == (
-        "all that occurs or was detected ends before 201 s, and the audio at 250000 s: are the "
+        "all occurrences and detections end before 201 s, but the audio ends at 250000 s: are the "
         "times of the audio in milliseconds?"
     )
     assert searching(5, excerpts=audio(("F", "1", 0, 250_000, ""))).problems == ()  # too few
@@ -150,8 +150,8 @@ def word(document="F", start=0.0, text="a", channel="1", duration=1.0):
 
 def test_words_of_other_documents():
     refused(
-        "r.rttm: no query occurs in the audio: 2 words were read, of the documents G, H; the audio "
-        "has F: use the names of documents of the ECF",
+        "r.rttm: no query occurs in the audio: 2 words were read, of the documents G, H, but the "
+        "audio has F: use the names of documents of the ECF",
         spoken=[word("G"), word("H")],
     )
 
@@ -209,7 +209,7 @@ def test_nothing_on_the_command_line(run, tmp_path):
     (tmp_path / "r.rttm").write_text(searched.rttm().replace(" a", " x").replace(" b", " x"))
     code, said = run(f"terms score {searched.REFERENCE} {COST} s.kwslist.xml")
     assert code == 3
-    assert "of the documents x1, x2; the audio has a1, a2, b1, b2" in said
+    assert "of the documents x1, x2, but the audio has a1, a2, b1, b2" in said
 
 
 # Names
@@ -231,7 +231,8 @@ def test_unknown_queries_beside_those_of_the_reference():
     message = said("word-one", "Word-Two", reference=with_list)
     assert ": 'Word-Two' (did you mean 'word-two'?)" in message
     assert message.endswith(
-        "; it has word-two, not listed here; score against the list of queries of the system"
+        "; the list lacks word-two of the reference; score against the list of queries of the "
+        "system"
     )
     assert ": 'word-to' (did you mean 'word-two'?)" in said("word-to", reference=with_list)
     without = load_reference(ONE, occurrences=occurrences)
@@ -261,8 +262,7 @@ def test_occurrences_of_unknown_queries_beside_those_of_the_list():
     with pytest.raises(InputError) as told:
         load_reference(ONE, terms("a", "b"), occurrences=listed(("q0", "F", "1", 1, 2)))
     assert str(told.value).endswith(
-        "give occurrences of the queries of t.kwlist.xml, which are Q0, Q1: 'q0' (did you mean "
-        "'Q0'?)"
+        "the queries of t.kwlist.xml are Q0, Q1: 'q0' (did you mean 'Q0'?)"
     )
 
 
@@ -284,7 +284,7 @@ def test_what_is_not_answered_or_submitted():
         "nothing was submitted: all targets are missed",
     )
     assert load_search(listing_of("Q0"), reference).problems == (
-        "1 of 2 queries is not answered, and all its targets missed: Q1",
+        "1 of 2 queries has no detection, so all its targets count as missed: Q1",
     )
     assert load_search(listing_of("Q0", "Q1"), reference).problems == ()
     some = load_reference(ONE, terms("a", "b"), occurrences=listed(("Q0", "F", "1", 1, 2)))

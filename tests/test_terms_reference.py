@@ -358,8 +358,8 @@ def test_lists_that_are_wrong_are_refused():
     with pytest.raises(InputError) as told_of:
         listing_of(("Q0", "f", "1", 1, 2), ("Q7", "f", "1", 1, 2))
     assert str(told_of.value) == (
-        "o.csv: 1 occurrence of no query of the list: Q7 at line 2: give occurrences of the "
-        "queries of t.kwlist.xml, which are Q0"
+        "o.csv: 1 occurrence of a query that is not in the list: Q7 at line 2: the queries of "
+        "t.kwlist.xml are Q0"
     )
     with pytest.raises(InputError, match=r"1 occurrence with an end before its start: 3.0 2.0 at"):
         listing_of(("Q0", "f", "1", 3, 2))
@@ -421,10 +421,14 @@ def test_case_counts_as_the_list_or_the_option_says():
         asked = terms("a", normalise=stated)
         found = load_reference(excerpts, asked, speech=said, options=options, empty=True)
         assert found.targets.height == count
-    with pytest.raises(InputError, match="compareNormalize is 'upper', which is not known"):
+    with pytest.raises(
+        InputError, match="compareNormalize is 'upper', expected lowercase or nothing"
+    ):
         load_reference(excerpts, terms("a", normalise="upper"), speech=said)
     silent = Listing("t.csv", {}, terms("a").frame)
-    with pytest.raises(UsageError, match=r"t\.csv does not state whether case counts"):
+    with pytest.raises(
+        UsageError, match=r"t\.csv does not state whether upper and lower case differ"
+    ):
         load_reference(excerpts, silent, speech=said)
 
 
@@ -459,7 +463,7 @@ def test_what_cannot_be_asked_is_refused():
         ({"max_gap": None}, "max_gap is None: give a number at least 0"),
         ({"max_gap": float("inf")}, "max_gap is inf: give a finite number at least 0"),
         ({"compat": ["chanels-once"]}, "is not known (did you mean 'channels-once'?)"),
-        ({"compat": 3}, "compat is 3: give names, of f4de, "),
+        ({"compat": 3}, "compat is 3: give names among f4de, "),
         ({"compat": None}, "compat is None: give names"),
         ({"compat": [3]}, "compat is [3]: give names"),
     ],

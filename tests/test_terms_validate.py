@@ -126,7 +126,7 @@ def test_inconsistent_decisions_name_their_queries(checks):
     code, found = checks(text(rows=rows))
     [message] = found["warning"]
     assert code == 0
-    assert "1 query has a NO scored above a YES, which contradicts a threshold: K03" in message
+    assert "1 query has a NO with a higher score than a YES, so no threshold makes " in message
 
 
 def test_lowest_scores_that_differ(checks):
@@ -183,7 +183,7 @@ def test_probabilities_are_no_ratios(checks, options):
 def test_ratios_of_which_none_is_negative(checks):
     rows = [(*row[:4], row[4] + 20, row[-1]) for row in searched.detections()]
     [message] = checks(text(rows=rows), f"{ASKED} --type llr")[1]["warning"]
-    assert "are they plain scores?" in message
+    assert "for plain scores, leave out --type llr" in message
 
 
 def test_scores_that_tell_nothing(checks):
@@ -199,12 +199,12 @@ def test_what_stands_twice(checks):
     first = next(row for row in rows if row[0] == "K01")
     rows.insert(rows.index(first) + 1, first)
     [message] = checks(text(rows=rows))[1]["warning"]
-    assert re.search(r"1 detection stands there twice, .*: line 4 as line 3; the second", message)
+    assert re.search(r"1 detection repeats an earlier one .*: line 4 as line 3; each", message)
     rows += [first] * 7
     [message] = checks(text(rows=rows))[1]["warning"]
     lines = re.findall(r"line (\d+) as line 3", message)
     assert len(lines) == 5
-    assert "8 detections stand there twice" in message
+    assert "8 detections repeat an earlier one" in message
 
 
 def test_an_empty_list(checks):

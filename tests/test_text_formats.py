@@ -366,23 +366,23 @@ def test_the_grammar_of_alternations(text, cut):
 REFUSED = {  # format, file, message
     "trn without id": ("trn", "a b (u)\na b\n", "line 2: the line does not end with an id in par"),
     "trn with words behind": ("trn", "a (u) b\n", "line 1: the line does not end with an id"),
-    "trn id with parentheses": ("trn", "a (u(1)-4)\n", "line 1: the id at the end of the line hold"
-                                                       "s a parenthesis: 'a (u(1)-4)'; trn is"),
-    "trn id with blanks": ("trn", "so (as usual)\n", "line 1: the id at the end of the line holds"
-                                                     " a blank"),
+    "trn id with parentheses": ("trn", "a (u(1)-4)\n", "line 1: the id at the end of the line conta"
+                                                       "ins a parenthesis: 'a (u(1)-4)'; trn is"),
+    "trn id with blanks": ("trn", "so (as usual)\n", "line 1: the id at the end of the line conta"
+                                                     "ins a blank"),
     "trn empty id": ("trn", "so ()\n", "line 1: the id at the end of the line is empty"),
     "trn comments only": ("trn", ";; (u)\n", "there is no utterance; trn is words (id)"),
     "stm fields": ("stm", f"{SEGMENT} a\n\nr 1 s 0\n", "line 3: fewer than five fields: 'r 1 s 0'"),
     "stm hash": ("stm", "# comment\n", "line 1: fewer than five fields: '# comment'; stm is rec"),
     "stm order": ("stm", "r 1 s 3 2 a\n", "line 1: the end 2 is before the start 3; stm is"),
-    "stm number": ("stm", "r 1 s 0 1,5 a\n", "line 1: the end '1,5' is no number of seconds"),
+    "stm number": ("stm", "r 1 s 0 1,5 a\n", "line 1: the end '1,5' is not a number of seconds"),
     "stm negative": ("stm", "r 1 s -1 2 a\n", "line 1: the start '-1' is negative"),
-    "stm infinite": ("stm", "r 1 s 0 inf a\n", "line 1: the end 'inf' is no number of seconds"),
+    "stm infinite": ("stm", "r 1 s 0 inf a\n", "line 1: the end 'inf' is not a number of seconds"),
     "ctm word": ("ctm", "r 1 0 1 a\nr 1 0 1\n", "line 2: 4 fields where 5 to 8 were expected"),
     "ctm fields": ("ctm", "r 1 0 1 a 1 lex s x\n", "line 1: 9 fields where 5 to 8 were expected"),
     "ctm negative": ("ctm", "r 1 0 -0.1 a\n", "line 1: the duration '-0.1' is negative"),
-    "ctm nan": ("ctm", "r 1 nan 1 a\n", "line 1: the start 'nan' is no number of seconds"),
-    "ctm confidence": ("ctm", "r 1 0 1 a b\n", "line 1: the confidence 'b' is no number; ctm is"),
+    "ctm nan": ("ctm", "r 1 nan 1 a\n", "line 1: the start 'nan' is not a number of seconds"),
+    "ctm confidence": ("ctm", "r 1 0 1 a b\n", "line 1: the confidence 'b' is not a number; ctm"),
     "ctm alternations": ("ctm", "r 1 0 1 a\nr 1 * * <ALT_BEGIN>\nr 1 0 1 a\nr 1 * * <ALT>\n",
                          "line 2: <ALT_BEGIN>: alternations of a CTM file are not read; write an"),
     "kaldi blank": ("kaldi-text", "u-1 a\n \t\nu-2 b\n", "line 2: the line is blank; an utterance"),
@@ -394,25 +394,25 @@ REFUSED = {  # format, file, message
     "lines of nothing": ("lines", "\ufeff", "the file is empty; expected one text a line"),
     "utf-8": ("trn", b"a (u)\n\xff (v)\n", "line 2: the text is not UTF-8"),
     "utf-16": ("kaldi-text", "u a".encode("utf-16"), "the text is UTF-16, not UTF-8"),
-    "no json": ("seglst", '[{"words": "a",\n"session_id"}]', "line 2: no JSON ("),
+    "no json": ("seglst", '[{"words": "a",\n"session_id"}]', "line 2: this is not JSON ("),
     "json object": ("seglst", "{}", "an object where a list was expected; seglst is a JSON list"),
     "no segments": ("seglst", "[]", "the list has no segments"),
-    "no object": ("seglst", "[1]", "segment 1: a single value where an object was expected"),
+    "no object": ("seglst", "[1]", "segment 1: this is a single value, not an object"),
     "no session": ("seglst", '[{"words": "a"}]', "segment 1: there is no session_id"),
     "no words": ("seglst", json.dumps([SEGMENTS[0], {"session_id": "s"}]), "segment 2: there is no"
                                                                            " words"),
-    "list of words": ("seglst", '[{"session_id": "s", "words": ["a"]}]', "segment 1: words holds a"
-                                                                         " list"),
-    "json number": ("seglst", '[{"session_id": "s", "words": 3}]', "segment 1: words holds a singl"
+    "list of words": ("seglst", '[{"session_id": "s", "words": ["a"]}]', "segment 1: words is a l"
+                                                                         "ist"),
+    "json number": ("seglst", '[{"session_id": "s", "words": 3}]', "segment 1: words is a singl"
                                                                    "e value of another type"),
     "json times": ("seglst", json.dumps([SEGMENTS[0], {**SEGMENTS[1], "start_time": 5}]),
                    "1 segment with an end before its start: 5.0 to 2.0 at segment 2"),
     "json bad time": ("seglst", json.dumps([{**SEGMENTS[1], "start_time": "x"}]),
-                      "1 value of the start (column 'start') where numbers were expected"),
+                      "1 value of the start (column 'start') is not a number"),
     "json truth": ("seglst", json.dumps([{**SEGMENTS[1], "start_time": True}]),
-                   "segment 1: start_time holds a single value of another type"),
+                   "segment 1: start_time is a single value of another type"),
     "json negative": ("seglst", json.dumps([{**SEGMENTS[1], "start_time": -1}]),
-                      "1 segment whose start is no number of seconds from 0: -1.0 at segment 1"),
+                      "1 segment whose start is not a number of seconds from 0: -1.0 at segment 1"),
     "json clash": ("seglst", json.dumps([{**SEGMENTS[1], "text": "b"}]),
                    "the keys text and words mean the same column; leave one out"),
 }  # fmt: skip
@@ -477,7 +477,10 @@ LINES = [f"u-{k} a b" for k in range(9)]
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        ("u-3 c", "file, line 10: the id 'u-3' stands in line 4 already; as kaldi-text (id words)"),
+        (
+            "u-3 c",
+            "file, line 10: the id 'u-3' is already in line 4; as kaldi-text (id",
+        ),
         ("anna c", "file, line 10: 'anna' does not look like an id, which has a digit or one of"),
         ("\nu-9 c", "file, line 10: the line is blank; as kaldi-text (id words) it fits 10 of 11"),
     ],

@@ -87,7 +87,7 @@ def test_words_outside_all_segments(table):
     found = table("hyp.ctm", SPOKEN + "r1 1 7.0 0.5 late\nr9 1 0.1 0.1 other\n")
     said = refused(right, found)
     assert "2 words lie in no segment" in said
-    assert "(1 of them of a recording or channel that it lacks)" in said
+    assert "(1 of them in a recording or channel that the reference lacks)" in said
     assert "'late' at line 7, 'other' at line 8" in said
     items = count(right, found, TextOptions(outside="drop"), "mine")
     assert items.problems[0] == "2 words in no segment: left out (--outside drop)"

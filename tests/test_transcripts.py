@@ -265,7 +265,7 @@ def test_segments_that_are_not_scored_count_nowhere(table):
     assert items.problems == ("1 output of segments that are not scored: left out",)
     items = count(right, found, TextOptions(by="recording"), "mine")
     assert words(items, "insertions") == {"r": 2}
-    assert items.problems[0].startswith("1 segment is not to be scored: output there")
+    assert items.problems[0].startswith("1 segment is not to be scored, but --by joins texts")
     silent = table("none.stm", "r 1 a 1 2 IGNORE_TIME_SEGMENT_IN_SCORING\n")
     assert "there are no utterances to score" in refused(silent, found)
 

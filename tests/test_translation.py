@@ -229,7 +229,7 @@ def test_interval_is_that_of_the_bootstrap_of_sacrebleu(systems):
     assert row.naive == 0
     assert row.value == pytest.approx(theirs.score, rel=1e-12)
     width = (row.upper - row.lower) / 2
-    assert width == pytest.approx(theirs._ci, rel=0.1)  # 1.5 % of noise at 4,000 replicates
+    assert width == pytest.approx(theirs._ci, rel=0.1)  # 1.5% of noise at 4,000 replicates
     assert (row.upper + row.lower) / 2 == pytest.approx(theirs._mean, abs=0.1 * theirs._ci)
 
 
@@ -365,7 +365,7 @@ def test_files_that_do_not_match_are_refused(references, output, message):
         (lambda: counted([], ["a"]), "at least one reference"),
         (lambda: counted([["a"]], ["a"], tokenizer="13b"), "did you mean '13a'.* choose one of"),
         (lambda: counted([["a"]], ["a"], columns={"text": "txt"}), "no column 'txt' for the text"),
-        (lambda: scores(counted([["a"]], ["a"]), "nec"), r"take bleu, chrf, chrf\+\+, ter"),
+        (lambda: scores(counted([["a"]], ["a"]), "nec"), r"one of bleu, chrf, chrf\+\+, ter"),
     ],
 )
 def test_wrong_options_are_refused(call, message):
@@ -416,7 +416,7 @@ def test_tokenised_text_is_reported_and_nothing_is_logged(capsys):
 
 def test_short_sentences_are_reported():
     assert counted([["a b", "c"]], ["a b", "c"]).problems == (
-        "output: no sentence has 4 words, so BLEU is 0 whatever they are",
+        "no sentence of the output has 4 words, so BLEU is 0 even for a perfect translation",
     )
 
 

@@ -14,7 +14,7 @@ SCORES, LABELS = [2.0, -1.0, 0.5], [1, 0, 1]
 @pytest.mark.parametrize("scores", [SCORES, [[0.1, 0.9], [0.8, 0.2], [0.3, 0.7]]])
 def test_a_further_column_may_not_replace_what_the_arguments_give(name, scores):
     kind = "llr" if scores is SCORES else "log-score"
-    with pytest.raises(tc.UsageError, match=rf"s: a further column cannot be named {name}: "):
+    with pytest.raises(tc.UsageError, match=rf"s: a further column cannot be named {name}, as"):
         tc.Trials.from_arrays(scores, LABELS, kind=kind, name="s", **{name: [1, 1, 1]})
 
 
@@ -73,7 +73,7 @@ def test_strata_of_units_are_drawn_each_by_itself():
         ("strata", "no argument strata .did you mean stratum"),
         ("weigth", "did you mean 'weight'"),
         ("annotator", "did you mean 'annotators'"),
-        ("soft", "cannot be named 'soft', which means something in files"),
+        ("soft", "cannot be named 'soft', which has a meaning in files"),
     ],
 )
 def test_a_further_column_with_nearly_the_name_of_an_argument_is_refused(name, said):
@@ -84,12 +84,15 @@ def test_a_further_column_with_nearly_the_name_of_an_argument_is_refused(name, s
 @pytest.mark.parametrize(
     ("arrays", "said"),
     [
-        ({"scores": 1.0}, r"s: scores has a single value, 1\.0: one entry a trial .* \(N, K\)"),
-        ({"labels": "target"}, "s: labels has a single value, 'target': one entry a trial"),
-        ({"scores": np.zeros((3, 2, 2))}, r"s: scores has the shape \(3, 2, 2\): one entry"),
-        ({"labels": np.zeros((3, 1, 1))}, r"s: labels has the shape \(3, 1, 1\): one entry"),
-        ({"unit": "ann"}, r"s: unit has a single value, 'ann': one entry .* shape \(N,\)"),
-        ({"ids": np.zeros((3, 2))}, r"s: id has the shape \(3, 2\): one entry"),
+        (
+            {"scores": 1.0},
+            r"s: scores has a single value, 1\.0: give one entry for each trial.* \(N, K\)",
+        ),
+        ({"labels": "target"}, "s: labels has a single value, 'target': give one entry for"),
+        ({"scores": np.zeros((3, 2, 2))}, r"s: scores has the shape \(3, 2, 2\): give one entry"),
+        ({"labels": np.zeros((3, 1, 1))}, r"s: labels has the shape \(3, 1, 1\): give one entry"),
+        ({"unit": "ann"}, r"s: unit has a single value, 'ann': give one entry .* shape \(N,\)"),
+        ({"ids": np.zeros((3, 2))}, r"s: id has the shape \(3, 2\): give one entry"),
         ({"weight": 1.0}, "s: weight has a single value"),
         ({"room": "x"}, "s: room has a single value"),
         ({"scores": []}, r"different lengths \(\{'label': 3, 'score': 0\}\)"),

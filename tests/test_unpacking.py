@@ -145,7 +145,9 @@ def test_an_archive_of_a_harness_that_holds_too_much(put, monkeypatch):
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as made:
         made.writestr("header.json", json.dumps({"eval": {}, "plan": "a" * 2_000_000}))
         made.writestr("summaries.json", "[]")
-    with pytest.raises(tc.InputError, match=r"a\.eval: holds, when unpacked, more than the limit"):
+    with pytest.raises(
+        tc.InputError, match=r"a\.eval: contains, when unpacked, more than the limit"
+    ):
         tc.read(put(stream.getvalue(), "a.eval"))
 
 

@@ -118,7 +118,9 @@ def test_every_way_in_gives_the_rows_of_the_command_line(way, rows):
     assert rows_of(found, "network") == rows(f"score {NETWORK} {FLAGS}")
 
 
-@pytest.mark.parametrize(("number", "said"), [(-1, "1 label is empty"), (2, "has the class 2; it")])
+@pytest.mark.parametrize(
+    ("number", "said"), [(-1, "1 label is empty"), (2, "has class 2, but there are")]
+)
 def test_a_number_of_no_class_is_no_label(number, said):
     labels = pl.Series("label", [number, *[0, 1] * 5], pl.Int64)
     dataset, frame = Dataset(), FRAME.select("score").head(11).with_columns(labels)
@@ -357,7 +359,9 @@ def test_terms_from_frames():
     assert found.inputs == ()
     with pytest.raises(tc.UsageError, match="there is no column 'score' for the score"):
         tc.score(heard, occurrences=said, **chosen)
-    with pytest.raises(tc.UsageError, match="rttm names a file; a frame of where queries occur"):
+    with pytest.raises(
+        tc.UsageError, match="rttm names a file: give a frame of occurrences to occurrences"
+    ):
         tc.score(heard, rttm=said, kwlist={"query": ["one"], "text": ["one"]}, **chosen)
     listed = {"query": ["one"], "text": ["one"]}
     checked = tc.validate(heard, task="terms", ecf=audio, kwlist=listed, score="s")
@@ -548,7 +552,7 @@ WRONG = {
     "flags": ({"type": "score", "llr_base": 2}, 'llr_base is for type="llr": leave it out'),
     "map": (
         {"type": "llr", "annotators": "any"},
-        """annotators="any" needs the labels of the annotators: map={'annotators': "a+b+c"}""",
+        """annotators="any" needs the labels of the annotators: use map={'annotators': "a+b+c"}""",
     ),
     "measures": ({**CHOSEN, "measures": "none"}, "measure 'none' is not known"),
     "no type": (
@@ -592,7 +596,7 @@ def test_what_is_no_data_is_refused():
             tc.score(wrong, type="llr")
     with pytest.raises(tc.UsageError, match="no data are given: give a path"):
         tc.score(type="llr")
-    with pytest.raises(tc.UsageError, match=r"unit holds values, but .* is a file"):
+    with pytest.raises(tc.UsageError, match=r"unit is an array, but .* is a file"):
         tc.score(NETWORK, type="llr", unit=[1, 2])
     with pytest.raises(tc.UsageError, match="at least two systems"):
         tc.compare(NETWORK, **CHOSEN)
@@ -636,7 +640,7 @@ REFUSED = {  # what a verb has no use for, or cannot understand
     "a dictionary": (
         tc.score,
         {"priors": {"a": 1}},
-        "priors is of type dict: give number; several",
+        "priors is of type dict: give number or several",
     ),
 }
 
@@ -726,5 +730,5 @@ def test_a_demo_takes_no_study(capsys):
 
 
 def test_an_array_of_three_dimensions_is_refused():
-    with pytest.raises(tc.InputError, match=r"has 3 dimensions \(4, 2, 2\): give one, or two"):
+    with pytest.raises(tc.InputError, match=r"has 3 dimensions \(4, 2, 2\): give one dimension"):
         tc.score(scores=np.zeros((4, 2, 2)), labels=[0, 1, 0, 1], type="posterior")

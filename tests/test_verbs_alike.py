@@ -21,7 +21,7 @@ def test_run_says_the_task(task, tmp_path, capsys):
     (tmp_path / "s.toml").write_text(f'task = "{other}"\n')
     assert cli.run([task, "run", str(tmp_path / "s.toml")]) == 2
     said = capsys.readouterr().err
-    assert f"the study file is for task {other}, but the command for task {task}" in said
+    assert f"the study file is for task {other}: use truecost {other}, not {task}" in said
     (tmp_path / "s.toml").write_text("")
     assert cli.run([task, "run", str(tmp_path / "s.toml")]) == 2
     first = {"terms": "the ECF, a list of the searched audio, is not named"}.get(

@@ -27,7 +27,7 @@ def scored(found, *measures):
 def test_eight_targets_are_not_hidden_behind_false_alarms():
     [row] = scored(trials(0, 8, 50, 600), "act_dcf")
     assert few_errors(row) == (
-        f"only 8 targets, so the true rate of misses may be up to {100 * row.rates[1].upper:.2g} %"
+        f"only 8 targets, so the true rate of misses may be up to {100 * row.rates[1].upper:.2g}%"
     )
     assert row.rates[1].what == "miss"
     assert 0.25 < row.rates[1].upper < 0.40
@@ -40,7 +40,7 @@ def test_every_weak_class_is_told_the_weakest_first():
     assert second.startswith(
         "only 3 misses among 100 targets, so the true rate of misses may be up"
     )
-    assert "95 % CI of act_dcf" in detailed("few_errors", [row])
+    assert "95% CI of act_dcf" in detailed("few_errors", [row])
     [row] = scored(trials(30, 100, 0, 600), "act_dcf")
     assert few_errors(row).startswith("no false alarm among 600 nontargets, ")
     assert ";" not in few_errors(row)
@@ -57,18 +57,18 @@ def kind(what, of, errors, trials):
     [
         (kind("accept by both", "true accept of arm A", 53, 55),
          "accepts by both in all but 2 of 55 true accepts of arm A, so the true rate of accepts by "
-         "both may be as low as 12 %"),
+         "both may be as low as 12%"),
         (kind("false accept", "accepted item of arm B", 2, 90),
          "only 2 false accepts among 90 accepted items of arm B, so the true rate of false accepts "
-         "may be up to 46 %"),
+         "may be up to 46%"),
         (kind("query with false alarms", "query", 1, 40),
          "only 1 query with false alarms among 40 queries, so the true rate of queries with false "
-         "alarms may be up to 46 %"),
+         "alarms may be up to 46%"),
         (kind("miss", "target", 1, 1),
-         "only 1 target, so the true rate of misses may be as low as 12 %"),
+         "only 1 target, so the true rate of misses may be as low as 12%"),
         (kind("error", "trial of class cat", 4, 100),
-         "only 4 errors among 100 trials of class cat, so the true rate of errors may be up to 46 "
-         "%"),
+         "only 4 errors among 100 trials of class cat, so the true rate of errors may be up to "
+         "46%"),
     ],
 )  # fmt: skip
 def test_counts_are_said_in_plain_words(one, said):
@@ -93,4 +93,4 @@ def test_rows_without_an_interval_are_told_once_for_each_reason():
     rows = scored(perfect, "auc", "min_cllr")
     assert [row.lower for row in rows] == [None, None]
     [said] = without_interval(rows)
-    assert said.startswith("auc (system) and 1 other row: no interval: the figure is at the end")
+    assert said.startswith("auc (system) and 1 other row: no interval: the value is at an end")

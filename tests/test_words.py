@@ -42,6 +42,7 @@ BAD = (  # a text for each pattern, in the order of the table
     "what trials share",
     "an interval that holds",
     "what to beware of",
+    "a 95 % CI",
     "1 unless given",
     "source: paper 003",
     "a cluster of trials",

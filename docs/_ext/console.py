@@ -3,7 +3,7 @@
 from typing import ClassVar
 
 from pygments.lexer import RegexLexer, bygroups
-from pygments.token import Generic
+from pygments.token import Generic, Name
 from sphinx.application import Sphinx
 
 
@@ -13,13 +13,19 @@ class Console(RegexLexer):
     tokens: ClassVar = {
         "root": [
             (r"^(\$ )((?:.*\\\n)*.*\n)", bygroups(Generic.Prompt, Generic.Strong)),
-            # A sentence flows; a table, which has columns of blanks, scrolls.
+            # A sentence flows; a table, which has columns of blanks, a command and data scroll.
             (
-                r"(?=.{60})(?![{\[]|.*\S {2,}\S)(.*\S.*)(\n)",
-                bygroups(Generic.Traceback, Generic.Output),
+                r"(?=.{60})(?=(\S+ ){6})(?!truecost |[{\[]|.*\S {2,}\S)",
+                Generic.Traceback,
+                "sentence",
             ),
             (r".*\n", Generic.Output),
-        ]
+        ],
+        "sentence": [
+            (r"--?[a-z][\w-]*", Name.Tag),  # an option stays whole
+            (r"\n", Generic.Output, "#pop"),
+            (r"-|[^\n-]+", Generic.Traceback),
+        ],
     }
 
 

@@ -158,9 +158,9 @@ def main() -> None:
     }
     for name, table in files.items():
         table.write_csv(arguments.folder / f"{name}.csv")
-    print(f"{len(traffic)} clips of {len(heard)} users, {traffic['label'].sum()} of them to accept")
+    print(f"{len(traffic)} clips of {len(heard)} users, {traffic['label'].sum()} must be accepted")
     most = heard["exposure"].top_k(len(heard) // 10).sum() / len(traffic)
-    print(f"the tenth of the users that spoke most spoke {most:.0%} of them")
+    print(f"{most:.0%} of the clips are of the most active tenth of the users")
     print(f"{len(log)} collected; thresholds {thresholds}")
     for rate, a, b, ratio in rates(traffic, thresholds).iter_rows():
         print(f"true {rate}: A {a:.4f}, B {b:.4f}, ratio {ratio:.4f}")

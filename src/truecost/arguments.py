@@ -25,8 +25,8 @@ MARK = "memory:"  # how the path of a held table begins
 SYSTEM = "system"  # the name of the only one in memory
 OF_ITEMS = {*ITEM_MAP_KEYS} - {"id"}
 HOW = (
-    "give a path, several, a frame, a mapping of columns to arrays, or one of names of systems to "
-    "paths or frames; scores and labels in arrays are arguments of their own: scores=, labels="
+    "give a path, several, a frame, a mapping of columns to arrays, or a mapping of names of "
+    "systems to paths or frames; give arrays of scores and labels as scores= and labels="
 )
 
 
@@ -305,7 +305,7 @@ def _place(name: str, of: Any, values: Mapping[str, Any], held: MemoryTables) ->
         return held.add(name, of, values)
     if values:
         raise UsageError(
-            f"{next(iter(values))} holds values, but {of} is a file: name a column of it"
+            f"{next(iter(values))} is an array, but {of} is a file: name a column of this file"
         )
     return str(of)
 
@@ -315,7 +315,7 @@ def _references(given: Any, values: Mapping[str, Any], held: MemoryTables) -> tu
     found = () if given is None else _files(given, "reference", held)
     if values and (not found or found[0] not in held.tables):
         raise UsageError(
-            f"{next(iter(values))} holds values, which need a reference in memory: name a column"
+            f"{next(iter(values))} is an array, which needs a reference in memory: name a column"
         )
     if values:
         held.tables[found[0]] = with_columns(held.tables[found[0]], values)
@@ -356,7 +356,7 @@ def _misfit(option: Declared, given: Any) -> str:
     if not option.choices:
         known = KINDS.get(option.kind, "")
         said = f"{option.flag} is {shown_as(given)}"
-        return f"{said}: give {known or option.values}"
+        return f"{said}: give {known or option.values.replace('; comma-separated', ' or several')}"
     meant = near(given, option.choices)
     shown = repr(given) if isinstance(given, str) else shown_as(given)
     return f"{option.flag} is {shown}{meant}: choose one of {', '.join(map(str, option.choices))}"

@@ -175,7 +175,7 @@ def plan(data: Any = None, /, *, half_width: float | None = None, **options: Any
     data, **options
         Arguments of :func:`truecost.score`.
     half_width : float, optional
-        Wanted half-width of the intervals, on the scale of the measure (0.05 for 5 %). Default:
+        Wanted half-width of the intervals, on the scale of the measure (0.05 for 5%). Default:
         half of the present half-width.
 
     Returns

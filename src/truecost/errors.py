@@ -198,7 +198,7 @@ def the_columns(names: Iterable[object]) -> str:
 def of_windows(paths: Iterable[str]) -> str:
     """A hint for missing files whose paths have the form of another system; otherwise empty."""
     if os.sep == "/" and any("\\" in path for path in paths):
-        return "; \\ parts folders on Windows only: write / in the table"
+        return "; \\ separates folders on Windows only: write / in the table"
     return ""
 
 

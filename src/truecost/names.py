@@ -3,7 +3,8 @@ help of commands.
 """
 
 import os
-from collections.abc import Collection
+import re
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Literal, TypeVar
 
@@ -80,7 +81,7 @@ def in_store(path: str) -> bool:
 
 
 SCORE_TYPES: dict[str, str] = {
-    "llr": "natural-log likelihood ratios (target over nontarget); --llr-base for others",
+    "llr": "natural-log likelihood ratios (target over nontarget); --llr-base for another base",
     "posterior": "posterior probability of the target, or one for each class",
     "log-posterior": "natural logarithm of a posterior, of the target or one for each class",
     "log-score": "one log-score for each class; softmax turns them into posteriors",
@@ -151,14 +152,23 @@ SPOOFING: dict[str, str] = {  # of lists of trials with spoofed speech, which ar
     "(ASVspoof 2021 LA)",
     "asvspoof21-pa-key": "speaker utterance, seven columns of rooms, microphones and distances, "
     "bonafide|spoof trim subset (ASVspoof 2021 PA)",
-    "asvspoof21-pa-trials": "enroll test, the same seven, target|nontarget|spoof trim subset "
-    "(ASVspoof 2021 PA)",
+    "asvspoof21-pa-trials": "enroll test, the seven columns of asvspoof21-pa-key, "
+    "target|nontarget|spoof trim subset (ASVspoof 2021 PA)",
     "asvspoof21-df-key": "speaker utterance codec source attack bonafide|spoof trim subset, five "
     "more columns (ASVspoof 2021 DF)",
     "asvspoof-trials": "enroll test attack target|nontarget|spoof (ASVspoof 2019)",
-    "asvspoof-asv": "attack target|nontarget|spoof score (speaker verification; to be named)",
+    "asvspoof-asv": "attack target|nontarget|spoof score (verification; needs --input-format)",
     "utt-scores": "utterance score (decimal numbers; ASVspoof 2021)",
 }
+
+
+def without_header(columns: Iterable[object]) -> str:
+    """The beginning of a message on a missing column, if a name is a number; otherwise empty."""
+    found = next((str(n) for n in columns if re.fullmatch(r"-?\d+\.\d+", str(n))), "")
+    return found and (
+        f"the header line is probably missing, as line 1 contains the number {found}: add a line "
+        f"with names of columns. Otherwise, "
+    )
 
 
 def full_name(name: str, columns: Collection[str]) -> str | None:
@@ -198,7 +208,7 @@ def pairs(text: str, flag: str = "--map") -> dict[str, str]:
                 f"{flag} {part!r} is not understood: write {form}, such as {flag} {example}"
             )
         if key in found:
-            raise UsageError(f"{flag} names {key} twice")
+            raise UsageError(f"{flag} names {key} twice: name it once")
         found[key.strip()] = column.strip()
     return found
 

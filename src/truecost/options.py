@@ -60,17 +60,15 @@ class Option:
     sided : bool
         Whether a value may be `COLUMN=FILE`.
     split, repeat : bool
-        Whether commas separate several values; whether the flag may be repeated although its text
-        is split.
+        Whether commas separate several values; whether the flag may be repeated nevertheless.
     read : callable, optional
-        Function that returns the value, from the text of a flag and the flag.
+        Function of the text and the flag that returns the value.
     verbs : tuple of str
         Verbs that take the option. Default: all verbs of its table.
     needs : mapping of str to tuple
         Conditions under which the option applies: key of the same table, and the values of which it
-        must have one; an empty tuple stands for any value. A key that is not given has its default;
-        without a default its value is not known. Any other key is a kind of facts, `measure` or
-        contents of files, checked where these are known.
+        must have one (an empty tuple: any value). A missing key has its default, if it has
+        one. Any other key is a kind of facts, `measure` or contents of files, checked where known.
     """
 
     help: str = field(kw_only=False)
@@ -134,7 +132,7 @@ _KINDS: Mapping[Any, str] = {
 
 def _kind_text(kind: Any, unnamed: str = "text") -> str:
     if get_origin(kind) is Literal:
-        return ", ".join(map(str, get_args(kind)))
+        return ", ".join(f'"{one}"' if "," in str(one) else str(one) for one in get_args(kind))
     if get_origin(kind) in (Union, UnionType):
         return " or ".join(_kind_text(one, "several") for one in get_args(kind))
     return "pairs" if get_origin(kind) is dict else _KINDS.get(kind, unnamed)
@@ -201,11 +199,13 @@ class Declared:
     @property
     def values(self) -> str:
         """The allowed values in words."""
-        said = _kind_text(self.single)
+        said = "column" if self.table == "map" else _kind_text(self.single)
         if self.option.file is True and not self.words:
             said = "COLUMN=FILE or FILE" if self.option.sided else "file"
         said = f"{said} {self.option.range}" if self.option.range else said
-        return f"{said}; several" if self.many else said
+        one = not self.many or get_origin(self.single) is tuple
+        listed = self.option.read is not None or self.option.split
+        return said if one else f"{said}; {'comma-separated' if listed else 'repeatable'}"
 
     @property
     def default(self) -> str:

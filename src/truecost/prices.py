@@ -77,12 +77,12 @@ class Prices(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
 
 def prices_by_unit(keys: Iterable[str]) -> str:
     """The keys of prices in words, each with its unit: an error, an hour, a GB for an hour."""
-    found: dict[str, list[str]] = {"an error each": [], "an hour each": [], "a GB for an hour": []}
+    found: dict[str, list[str]] = {"per error": [], "per hour": [], "per GB and hour": []}
     texts = {option.key: option.help for option in declared(Prices)}
     for key in keys:
         what = texts[key].removeprefix("Price of ")
-        unit = "an hour each" if what.startswith("an hour") else "an error each"
-        found["a GB for an hour" if what.startswith("a GB") else unit].append(key)
+        unit = "per hour" if what.startswith("an hour") else "per error"
+        found["per GB and hour" if what.startswith("a GB") else unit].append(key)
     said = [f"{', '.join(of)} ({unit})" for unit, of in found.items() if of]
     return f"{', '.join(said)}, currency (its name)"
 
@@ -129,11 +129,13 @@ def prices_of(
     has = [key for key in Prices.__struct_fields__ if key in (*keys, "currency")]
     for key, value in entries:
         if not keys:
-            raise UsageError(f"--price {key}={value} does not fit {task}: leave it out")
+            raise UsageError(f"--price {key}={value} is not for {task}: leave it out")
         if key not in has:
             known = key in Prices.__struct_fields__
-            said = f"does not fit {task}" if known else f"is not known{near(key, has)}"
-            raise UsageError(f"--price {key}={value} {said}: {task} has {', '.join(has)}")
+            said = f"is not for {task}" if known else f"is not known{near(key, has)}"
+            raise UsageError(
+                f"--price {key}={value} {said}: the prices of {task} are {', '.join(has)}"
+            )
     keys_given = [key for key, _ in entries]
     if twice := [key for key in has if keys_given.count(key) > 1]:
         values = ", ".join(str(value) for key, value in entries if key == twice[0])

@@ -112,7 +112,7 @@ def pair(systems: Sequence[Record]) -> list[Record]:
     tasks = {work_of(system): system for system in systems}
     if len(tasks) > 1:
         said = " and ".join(f"{s.name} has {plural(s.item)}" for s in tasks.values())
-        raise UsageError(f"{said}: compare alike")
+        raise UsageError(f"{said}: compare systems of the same kind")
     return [*next(iter(tasks)).pair(systems)]
 
 

@@ -90,7 +90,9 @@ class CalibrationTable(PartialTable, frozen=True, kw_only=True, omit_defaults=Tr
     ] = None
     laplace: Annotated[
         bool | None,
-        Option("Laplace's rule for method pav: the likelihood ratios at both ends stay finite."),
+        Option(
+            "Use Laplace's rule (method pav), so that likelihood ratios at both ends stay finite."
+        ),
     ] = None
     ridge: Annotated[
         float | None,

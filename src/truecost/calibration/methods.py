@@ -46,7 +46,7 @@ class Cubic(Fitted):
     >>> [round(float(p), 3) for p in found.polynomial([0, 1, 2, 3])]
     [0.333, 0.333, 0.667, 0.667]
     >>> found.problems[0]
-    'the cubic polynomial falls at low and high scores: a monotone spline takes its place'
+    'the cubic polynomial falls at low and high scores: a monotone spline is used instead'
     """
 
     low: float  # least and greatest training score
@@ -92,7 +92,7 @@ class Cubic(Fitted):
         if distinct < 4:
             raise InputError(
                 f"there are {counted(distinct, 'different score')}: a cubic polynomial needs at "
-                f"least 4; take another method of calibration"
+                f"least 4; choose another method of calibration"
             )
         low, high = float(data.scores.min()), float(data.scores.max())
         coefficients = _least_squares(_placed(data.scores, low, high), data)
@@ -147,7 +147,7 @@ class Cubic(Fitted):
             if stretches:
                 said.setdefault(self._where(stretches), []).append(verb)
         fails = " and ".join(f"{' and '.join(verbs)} at {where}" for where, verbs in said.items())
-        text = f"the cubic polynomial {fails}: a monotone spline takes its place"
+        text = f"the cubic polynomial {fails}: a monotone spline is used instead"
         return (text, *self.fallback.problems)
 
     def _where(self, stretches: Stretches) -> str:
@@ -302,14 +302,14 @@ def _inside(values: Floats, ends: Ints, llrs: Floats) -> tuple[Floats, Floats]:
 
 METHODS: dict[str, Kind] = {
     "affine": Kind(
-        "scale and offset by prior-weighted logistic regression; classes: a scale, K offsets",
+        "scale and offset by prior-weighted logistic regression; K classes: one scale, K offsets",
         affine.Affine.fit,
         affine.AffineClasses.fit,
         options=("ridge",),
         cites=("pav",),
     ),
     "temperature": Kind(
-        "a scale alone",
+        "one scale, no offset",
         affine.Temperature.fit,
         affine.TemperatureClasses.fit,
         cites=("temperature",),

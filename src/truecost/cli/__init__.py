@@ -8,8 +8,10 @@ undecided, 70 a fault of ours, 130 interrupted, 143 terminated.
 import itertools
 import os
 import re
+import shlex
 import sys
 from functools import partial
+from pathlib import Path
 from typing import get_args
 
 from cyclopts import App, Parameter
@@ -71,7 +73,7 @@ GLOBAL = (
         "lists:show",
         "List measures, formats, presets, options and other choices.",
     ),
-    ("schema", "lists:schema", "Print the JSON schema of result.json or of study.toml."),
+    ("schema", "schemas:schema", "Print the JSON schema of result.json or of study.toml."),
     ("resources", "writing:resources", "Run a program and measure its CPU time and peak memory."),
     ("demo", "demo:demo", "Run a small evaluation of each task, on files of the package."),
 )
@@ -84,6 +86,7 @@ ELSEWHERE = {  # what people look for as a command of a task, or as an option, a
     "csv": "--table FILE.csv writes the table",
     "bootstrap": "intervals need no option; --method and --replicates change them",
 }
+CHOICES = re.compile(r"(--[a-z-]+) (\w[\w.-]*(?:\|\w[\w.-]*)+)")  # --type llr|score in a message
 OF_TASK = "task_"  # before the name of a task, so that no module hides it
 BOARD = "board_"  # before that of the task of a leaderboard, which has a command below it
 BUNDLE = "Make the bundle of a challenge on Codabench from a study."
@@ -187,7 +190,7 @@ def _run(arguments: list[str]) -> int:
         sys.stdout.flush()
     except CycloptsError as error:
         hint = "; write -- before the program" if measures and not others else ""
-        return _fail(EXIT_USAGE, f"{_plain(error)}{hint}", debug)
+        return _fail(EXIT_USAGE, f"{_plain(error, arguments)}{hint}", debug)
     except InputError as error:
         return _fail(EXIT_INPUT, str(error), debug)
     except TruecostError as error:
@@ -219,21 +222,22 @@ def _show_docstring(arguments: list[str]) -> None:
     words = list(itertools.takewhile(lambda word: word[:1].isalpha(), arguments))
     if arguments and not {"--help", "-h"} & {*arguments}:
         return
-    from truecost.cli.helping import Flowing
+    from truecost.cli.helping import Flowing, usage_of
 
-    app.help_formatter = Flowing()
-    found = app
+    found, place = app, ["truecost"]
     for name in () if words else names():
         app[name]  # imported, for its line in the list
     for word in words:
         if word not in found:
-            return
+            break
         found = found[word]
+        place.append(word)
     if found.default_command is not None:
         found.help = None
+    app.help_formatter = Flowing(usage_of(found, place))
 
 
-def _plain(error: Exception) -> str:
+def _plain(error: Exception, arguments: list[str]) -> str:
     from cyclopts import MissingArgumentError
 
     token, kind = getattr(error, "token", None), getattr(error, "target_type", None)
@@ -251,29 +255,58 @@ def _plain(error: Exception) -> str:
     lacking = re.fullmatch(r'Command "(.+)" parameter (\S+) requires an argument\.', said)
     if lacking:
         said = f"{lacking[1]} needs {lacking[2]}"
+    if twice := re.fullmatch(r"Parameter (\S+) specified multiple times\.", said):
+        said = f"{twice[1]} is given twice, or with its opposite: give one of them"
     if unused := re.fullmatch(r"Unused Tokens: (\[.*\])\.", said):
         said = f"{unused[1][1:-1]} is not an argument here: give the option that it belongs to"
-    unknown = re.match(r"Unknown (?:option: \"?--|command \")([\w-]+)", said)
-    word, option = unknown[1] if unknown else "", said.startswith("Unknown option")
+    unknown = re.match(r"Unknown (option: |command )\"?(-*)([^\s\"=]+)", said)
+    word = unknown[3].removesuffix(".") if unknown else ""
+    option = bool(unknown and (unknown[2] or unknown[1] == "option: "))
+    if unknown and unknown[1] == "command " and (option or "." in word or Path(word).exists()):
+        return _no_command(unknown[2] + word, said, arguments)
     if where := ELSEWHERE.get(word.removesuffix("s")):
         return f"there is no {'option --' if option else 'command '}{word} here: {where}"
     if not option and word in app:
         return f"{word} is a command for all tasks: truecost {word} (see truecost {word} --help)"
     key = word.replace("-", "_") if option else ""
-    if key and any(key in find(task).map_keys for task in names()):
+    own = [name for name in getattr(error, "command_chain", None) or () if name in names()]
+    if key and any(key in find(task).map_keys for task in own or names()):
         said = f"--{word} is not an option here: name the column with --map {key}=COLUMN"
     elif key and (tasks := [task for task in names() if key in _flags_of(task)]):
-        said = f"{said.partition('. Did you')[0]}. It is an option of {', '.join(tasks)}"
+        bare = said.partition(". Did you")[0].rstrip(".")
+        said = f"{bare}. Some commands of {', '.join(tasks)} have it"
     return f"{said} (see --help)"
 
 
+def _no_command(word: str, said: str, arguments: list[str]) -> str:
+    """The message for an option or a file where a command was expected; `said`: the parser's."""
+    if word.startswith("-"):
+        hint = near(word, ("--version", "--help"))
+        after = "" if hint else ": write options after a command, as in truecost score FILE --json"
+        return f"there is no option {word} here{hint}{after}"
+    if "commands: score" in said:
+        place = arguments.index(word)
+        better = shlex.join(["truecost", *arguments[:place], "score", *arguments[place:]])
+        return f"write a command before {word}: {better} (see --help)"
+    return f"write a command before {word}. {said.partition('. ')[2]} (see --help)"
+
+
 def _as_given(text: str, arguments: list[str]) -> str:
-    """A message that names a column as the user did: with --unit, where --map unit was not used."""
+    """A message with choices that can be copied, and with columns as the user named them: with
+    --unit, where --map unit was not used.
+    """
+    text = CHOICES.sub(lambda found: _listed(found[1], found[2].split("|")), text)
     for key in {*re.findall(r"--map (\w+)=COLUMN", text)}:
         if f"--{key}" in arguments:
             text = text.replace(f"map one with --map {key}=", f"name one with --map {key}=")
             text = text.replace(f"--map {key}=COLUMN", f"--{key} COLUMN")
     return text
+
+
+def _listed(flag: str, words: list[str]) -> str:
+    """Choices for an option: `--missing drop or --missing worst`, `--type llr, score or number`."""
+    way = f" or {flag} " if len(words) == 2 else " or "
+    return f"{flag} {', '.join(words[:-1])}{way}{words[-1]}"
 
 
 def _flags_of(task: str) -> set[str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from truecost.cli.options import PLAIN, Given, Quiet, Switch, keys_of, panel, parsed
-from truecost.errors import InputError, UsageError, counted
+from truecost.errors import InputError, UsageError, counted, no_file
 from truecost.names import STANDARD_INPUT
 from truecost.person.options import options
 from truecost.person.timing import TimingTable
@@ -30,7 +30,7 @@ class AnswersAction:
     """The options that act on existing answers."""
 
     output: Annotated[str | None, Parameter(name=["--output", "-o"])] = None
-    """Folder of the answers."""
+    """Folder of the answers; required if ITEMS is a table."""
     resume: Switch = False
     """Continue with the answers in the folder."""
     export: str | None = None
@@ -40,9 +40,11 @@ class AnswersAction:
     report: Switch = False
     """Write report.html from a folder of answers: answers an hour, seconds, agreement."""
     link: str | None = None
-    """Print a new link for this person, from a folder of answers."""
+    """Name of a person, to print a new link from a folder of answers."""
     forget: str | None = None
-    """Delete from a folder of answers all data about this person except the answers."""
+    """Name of a person, to delete all data about the person except the answers from a folder of
+    answers.
+    """
     quiet: Quiet = False
     """Print only links."""
     debug: Switch = False
@@ -54,14 +56,16 @@ KEPT = AnswersAction()
 
 @parsed(*options())
 def annotate(items: str, /, *, given: Given, kept: AnswersAction = KEPT) -> int:
-    """Let people answer questions about the items of a list, on a page of this machine.
+    r"""Let people answer questions about the items of a list, on a page of this machine.
 
     The command prints a link for each person and waits until all questions are answered or people
     stop. The time of each answer is measured.
 
     Exit code: 0 if all questions are answered, 3 if people stopped before, 130 after Ctrl-C.
 
-    Example: truecost annotate clips.csv -o labels --classes yes,no --audio path --export labels.csv
+    Example: truecost annotate words.csv -o labels --classes noun,verb --text word
+
+    The files of this example: printf 'id,word\n1,house\n2,sleep\n' > words.csv
 
     Parameters
     ----------
@@ -74,6 +78,8 @@ def annotate(items: str, /, *, given: Given, kept: AnswersAction = KEPT) -> int:
     if Path(items).is_dir():
         _of_folder(Path(items), given, kept)
         return 0
+    if items not in STANDARD_INPUT and not Path(items).exists():
+        raise InputError(no_file(items))
     return _of_list(items, given, kept)
 
 
@@ -86,7 +92,7 @@ def _of_list(items: str, given: Given, kept: AnswersAction) -> int:
     if other := [*other, *(option.flag for option in given if option.owner is TimingTable)]:
         raise UsageError(f"{other[0]} is for a folder of answers, and {items} is a list")
     if kept.output is None:
-        raise UsageError("name a folder for the answers: --output FOLDER")
+        raise UsageError(f"answers about {items} need a folder: --output FOLDER")
     how = settled(keys_of(given))
     for path in filter(None, (kept.export, kept.export_answers)):
         _check_export(path, items, again=kept.resume)
@@ -211,17 +217,19 @@ def _check_of_folder(folder: Path, given: Given, kept: AnswersAction) -> None:
     other += [f"--{name}" for name in ("output", "resume") if getattr(kept, name)]
     if other:
         raise UsageError(
-            f"{other[0]} is for a list; a folder of answers takes --idle, --tail, --audio-time "
-            f"and --unfocused"
+            f"{other[0]} is for a list; the options for a folder of answers are --idle, --tail, "
+            f"--audio-time and --unfocused"
         )
     shows = kept.report or kept.export or kept.export_answers
     if not (shows or kept.link or kept.forget):
         raise UsageError(
-            f"{folder}: say what to do with the answers: --report, --export FILE, "
+            f"{folder}: choose what to do with the answers: --report, --export FILE, "
             "--export-answers FILE, --link NAME or --forget NAME"
         )
     if own and not shows:
-        raise UsageError(f"{own[0].flag} is for --report or --export FILE")
+        raise UsageError(
+            f"{own[0].flag} is for --report or --export FILE: add one of them, or leave it out"
+        )
     for path in filter(None, (kept.export, kept.export_answers)):
         _check_export(path, str(folder), again=True)
 
@@ -241,8 +249,8 @@ def _check_store(store: "Store", folder: Path, kept: AnswersAction) -> None:
         )
     if (kept.export or kept.export_answers) and store.meta("kind") == "live":
         raise UsageError(
-            f"{folder}: its answers are of a live run, which has no list to export: they are with "
-            f"their seconds in the event logs, {folder / 'logs'}"
+            f"{folder}: its answers come from a live run, which has no list to export: they are, "
+            f"with their seconds in the event logs, {folder / 'logs'}"
         )
 
 
@@ -287,7 +295,7 @@ def _show(store: "Store", timing: "Timing", kept: AnswersAction, folder: Path) -
     if kept.report:
         screen.say(f"report: {folder / 'report.html'}")
     told = [
-        f"{progress.done} of {counted(progress.total, 'item')} answered; seconds by "
+        f"{progress.done} of {counted(progress.total, 'item')} answered; active time: "
         f"{timing.signature}"
     ]
     if answered.rows:

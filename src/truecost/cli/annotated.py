@@ -83,8 +83,8 @@ def _people(figures: Sequence[Sequence[Estimate]]) -> Section | None:
     text = "Figures of each person, with 95% intervals."
     if len(figures) > 1:
         text += (
-            " For all together, items are resampled; these figures are about these people, and not "
-            "about others."
+            " For the figures of all people together, items are resampled: the figures are valid "
+            "for these people, not for others."
         )
     return Section("People", text, (), (table,))
 

@@ -20,7 +20,7 @@ def standings_table(outcome: Outcome) -> Columns:
 
     board = outcome.leaderboard
     first = ("rank", "place", "system", board[0].measure, "interval", "may be best")
-    names = (*first, "from first", "its interval")
+    names = (*first, "from first", "from first CI")
     rows = tuple(
         (
             str(s.rank),
@@ -32,7 +32,7 @@ def standings_table(outcome: Outcome) -> Columns:
         for s in board
     )
     best = frozenset((k, board[0].measure) for k, s in enumerate(board) if s.rank == 1)
-    spare = ("its interval", "from first", "place", "may be best")
+    spare = ("from first CI", "from first", "place", "may be best")
     table = Columns(names, rows, spare=spare, best=best)
     notes = [", ".join(marks(["alone"])) if s.alone else "" for s in board]
     for label, found in _asked_beside(outcome).items():

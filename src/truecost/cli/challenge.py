@@ -32,7 +32,9 @@ def bundle(study: str, /, *, given: Given, output: BundleOutput) -> None:
     The archive has the rules as pages, the key, and a scoring program that runs truecost score
     --codabench. Upload it under Benchmarks, Management, Upload.
 
-    Example: truecost leaderboard bundle study.toml --key key.csv -o bundle.zip
+    Example: truecost leaderboard bundle study.toml --key logistic.csv -o bundle.zip
+
+    The files of this example: truecost demo trials --files-only
 
     Parameters
     ----------

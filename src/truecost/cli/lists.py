@@ -1,23 +1,20 @@
-"""`list` and `schema`."""
+"""`list`."""
 
 import json as json_module
 import sys
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from functools import partial
-from typing import Annotated, Any, Literal, get_args, get_type_hints
+from typing import Annotated, Any, Literal, get_args
 
 from cyclopts import Parameter
 
 from truecost.errors import UsageError, message
 from truecost.names import FORMATS, ITEM_MAP_KEYS, NORMALISATIONS, SCORE_TYPES
-from truecost.options import declared
 from truecost.tasks import DEFAULT, faults, find, names
 
 Live = Literal["strategies", "learners", "sources"]
 Texts = Literal["tasks", "measures", "methods", "formats", "normalisations", "presets", "advice"]
 Kind = Literal[Texts, "types", "map", Live, "options"]
-Which = Literal["result", "study", "resources"]
 
 
 def show(
@@ -34,11 +31,11 @@ def show(
     Parameters
     ----------
     kind
-        tasks, measures, methods (of calibration), formats (of files), normalisations (of
-        transcripts), presets, advice, types (of scores), map (keys of --map), options (of a task);
-        for live runs strategies, learners and sources. Default: measures.
+        Kind of choices: tasks, measures, methods (of calibration), formats (of files),
+        normalisations (of transcripts), presets, advice, types (of scores), map (keys of --map),
+        options (of a task); for live runs strategies, learners and sources. Default: measures.
     task
-        Task of the measures, formats, map or options.
+        Task of the measures, formats, map or options. Default: all tasks; for options, trials.
     json
         Print JSON.
     """
@@ -264,92 +261,3 @@ _MADE: dict[str, Callable[[], list[dict[str, Any]]]] = {
     "types": lambda: _name_entries(SCORE_TYPES),
     **{kind: partial(_live, kind) for kind in get_args(Live)},
 }
-
-
-def schema(which: Which = "result", /) -> None:
-    """Print the JSON schema of result.json (and of --json), of study.toml, or of resource records.
-
-    Example: truecost schema study
-
-    Parameters
-    ----------
-    which
-        result, study, or resources (records of truecost resources). Default: result.
-    """
-    import msgspec
-
-    from truecost.resources import Resources
-
-    if which == "result":
-        found = _schema_of_results()
-    else:
-        found = msgspec.json.schema(Resources) if which == "resources" else _schema_of_studies()
-    print(json_module.dumps(found, indent=2))
-
-
-def _schema_of_table(table: type) -> dict[str, dict[str, Any]]:
-    """The parts of a table's JSON schema beside types: help, default, range."""
-    found: dict[str, dict[str, Any]] = {}
-    for option in declared(table):
-        known = option.option
-        said: dict[str, Any] = {"description": option.help}
-        if known.default is not None:
-            said["x-default"] = known.default  # a key that is left out is not given
-        ends = {
-            "minimum": known.ge,
-            "exclusiveMinimum": known.gt,
-            "maximum": known.le,
-            "exclusiveMaximum": known.lt,
-        }
-        found[option.key] = said | {name: end for name, end in ends.items() if end is not None}
-    return found
-
-
-def _schema_of_studies() -> dict[str, Any]:
-    """The schema of a study: its own tables, then those of every task, from their options."""
-    import msgspec
-
-    from truecost.study import Study
-    from truecost.study.config import table_types
-    from truecost.study.tables import DataTable, SystemTable
-
-    kinds = table_types()
-    refs, found = msgspec.json.schema_components(
-        [Study, *kinds.values()], ref_template="#/$defs/{name}"
-    )
-    keys = found["Study"]["properties"]
-    del keys["own"]
-    keys["task"]["anyOf"][0]["enum"] = [*names()]
-    keys |= dict(zip(kinds, refs[1:], strict=True))
-    hints = (*get_type_hints(Study).values(), *kinds.values())
-    every = {Study, *(one for hint in hints for one in (hint, *get_args(hint)))}
-    for kind in filter(msgspec.inspect.is_struct_type, every):
-        for key, said in _schema_of_table(kind).items():
-            found[kind.__name__]["properties"][key] |= said
-    for kind in (DataTable, SystemTable):  # a unit may have a column for each side of a trial
-        for key in ("map", "reference_map"):
-            several = {"type": "array", "items": {"type": "string"}}
-            columns = {"anyOf": [{"type": "string"}, several]}
-            found[kind.__name__]["properties"][key]["additionalProperties"] = columns
-    return {**refs[0], "$defs": found}
-
-
-def _schema_of_results() -> dict[str, Any]:
-    """The schema of a result, with the descriptions of every task."""
-    import msgspec
-
-    from truecost.study import ResultFile
-    from truecost.study.outcome import types_of
-
-    tuples = {}
-    for task in names():
-        with suppress(UsageError):  # that of another distribution, which is broken
-            if find(task).load().descriptions:
-                tuples[task] = types_of(task)
-    refs, found = msgspec.json.schema_components(
-        [ResultFile, *tuples.values()], ref_template="#/$defs/{name}"
-    )
-    described = dict(zip(tuples, refs[1:], strict=True))
-    found["ResultFile"]["properties"]["task"]["enum"] = [*names()]
-    found["ResultFile"]["properties"]["described"]["properties"] = described
-    return {**refs[0], "$defs": found}

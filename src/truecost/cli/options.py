@@ -193,7 +193,7 @@ class Output:
     verbose: Annotated[bool, Parameter(name=["--verbose", "-v"], negative=())] = False
     """Print how the files were read and computed."""
     color: bool = True
-    """Colour on terminals (see also NO_COLOR)."""
+    """Colour on terminals; the environment variable NO_COLOR turns it off."""
     debug: Switch = False
     """Show tracebacks."""
 

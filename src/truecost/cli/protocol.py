@@ -60,6 +60,8 @@ def ledger(
 
     Example: truecost protocol ledger ledger.jsonl
 
+    The files of this example: truecost demo trials --files-only && truecost run study.toml -o out
+
     Parameters
     ----------
     file
@@ -80,8 +82,7 @@ def ledger(
     del debug
     screen = Screen(replace(PLAIN, quiet=quiet, json=json, table=table))
     found = read_ledger(file)
-    sets = evaluation_sets(found)
-    if sets:
+    if sets := evaluation_sets(found):
         screen.show([ledger_table(sets)])
     if json:
         content = {"schema_version": 1, "lines": len(found.lines), "last": found.last}
@@ -117,7 +118,7 @@ def split(samples: str, /, *, given: Given, output: SplitFile = FILE) -> int:
 
     Example: truecost protocol split samples.csv --map id=clip,group=speaker --folds 5 -o a.csv
 
-    The file of this example: truecost demo protocol --files-only
+    The files of this example: truecost demo protocol --files-only
 
     Parameters
     ----------
@@ -251,7 +252,7 @@ def check(
 
     Example: truecost protocol check samples.csv --map id=clip,label=label,group=speaker,set=set
 
-    The file of this example: truecost demo protocol --files-only
+    The files of this example: truecost demo protocol --files-only
 
     Parameters
     ----------

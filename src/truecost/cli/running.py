@@ -41,11 +41,11 @@ if TYPE_CHECKING:
     from truecost.study import Outcome, Study
 
 
-CODABENCH = """INPUT OUTPUT: work as a Codabench scoring program: score INPUT/res against INPUT/ref,
-and write OUTPUT/scores.json and OUTPUT/detailed_results.html."""
+CODABENCH = """Work as a Codabench scoring program, called as INPUT OUTPUT: score INPUT/res against
+INPUT/ref, and write OUTPUT/scores.json and OUTPUT/detailed_results.html."""
 SPARED = (
     "the width of an interval shrinks with the square root of the number of units; the plan has a "
-    "fifth more, so that about 87% of such plans reach the half-width"
+    "fifth more units than this rule gives, so that about 87% of such plans reach the half-width"
 )
 
 
@@ -127,8 +127,8 @@ def _counted_by(outcome: "Outcome") -> str:
     least = min(units, key=lambda name: units[name])
     others = ", ".join(f"{name} ({n})" for name, n in units.items() if name != least)
     return (
-        f"units are those of {least}, of which there are fewest; those of {others} grow in "
-        f"proportion"
+        f"units are those of {least}, the factor with the fewest units; the numbers of {others} "
+        "grow in proportion"
     )
 
 
@@ -296,7 +296,9 @@ def score(
 ) -> int:
     """Score training methods: the mean over their runs, and single runs.
 
-    Example: truecost methods score "runs/*.csv" --runs seed --type llr --id trial --unit speaker
+    Example: truecost methods score word="*.csv" --runs file --type llr --id trial --unit speaker
+
+    The files of this example: truecost demo trials --files-only
 
     Parameters
     ----------
@@ -316,7 +318,9 @@ def compare(
 ) -> int:
     """Compare each further method with the first, on the same test units.
 
-    Example: truecost methods compare A="runs/a-*.csv" B="runs/b-*.csv" --runs seed --type llr
+    Example: truecost methods compare A="log*.csv" B="net*.csv" --runs file --type llr --id trial
+
+    The files of this example: truecost demo trials --files-only
 
     Parameters
     ----------
@@ -378,7 +382,7 @@ def spurious(
     Example: truecost protocol spurious network.csv --map id=trial,label=label,group=speaker
     --conditions active
 
-    The file of this example: truecost demo trials --files-only
+    The files of this example: truecost demo trials --files-only
 
     Parameters
     ----------

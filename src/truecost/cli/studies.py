@@ -6,6 +6,7 @@ import json as json_module
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,7 +33,7 @@ from truecost.cli.running import execute, noted
 from truecost.errors import UsageError, message, phrased
 from truecost.names import STANDARD_INPUT
 from truecost.study.tables import IntervalTable
-from truecost.tasks import DEFAULT
+from truecost.tasks import DEFAULT, find
 
 if TYPE_CHECKING:
     from truecost.cli.tables import Columns
@@ -47,8 +48,8 @@ RUN = """Run a study file: several systems, applications, subsets and collection
     run, which first makes event logs in the output directory; --jobs is then also the number of
     processes. If trainings or a live run are killed, --resume continues them.
 
-    Each scoring is recorded in ledger.jsonl beside the study (--no-ledger: it is not). A warning
-    appears if the evaluation data are scored many times (truecost protocol ledger).
+    Each scoring is recorded in the file ledger.jsonl beside the study, unless --no-ledger is given.
+    A warning appears if the evaluation data are scored many times (truecost protocol ledger).
 
     Exit code: 1 if a gate of the study fails, 4 if one is undecided.
 
@@ -64,7 +65,8 @@ RUN = """Run a study file: several systems, applications, subsets and collection
         Number of trainings at the same time; the result does not depend on it. Default: one per
         core.
     """
-SHIPPED = "\n    The study of this example: truecost demo trials --files-only\n"
+FILES = "\n    The files of this example: "
+TRAINING = 'The guide "Training methods" has a study with [training] and its program.'
 METHODS = "methods"  # they have no task of their own: trials that a [training] makes
 
 
@@ -82,12 +84,27 @@ def run_of(task: str | None) -> "Callable[..., int]":
     ) -> int:
         return _run_file(study, task, given, output, resume=resume, workers=workers)
 
-    shipped = task in (None, DEFAULT)
     run.__doc__ = RUN.format(
-        called="truecost" if task is None else f"truecost {task}", shipped=SHIPPED * shipped
+        called="truecost" if task is None else f"truecost {task}", shipped=_files_of(task)
     )
     found: Callable[..., int] = parsed(*of_trials("Interval"))(run)
     return found
+
+
+def _files_of(task: str | None) -> str:
+    """The commands that make the study of the example, and its files."""
+    face = find(None if task == METHODS else task)
+    if task == METHODS:
+        return f"\n    {TRAINING}\n"
+    if not face.shipped:
+        return ""
+    place = files("truecost") / "data" / "demo" / ("" if face.unnamed else face.name) / "study.toml"
+    made = [f"truecost demo {face.name} --files-only"]
+    if not place.is_file():
+        verb = "compare" if "compare" in face.examples else "score"
+        written = f"{verb} {face.examples[verb]} --print-config > study.toml"
+        made.append(f"truecost {face.name} {written}")
+    return f"{FILES}{' && '.join(made)}\n"
 
 
 run = run_of(None)
@@ -114,7 +131,6 @@ def _run_file(
     import msgspec
 
     from truecost.study import Study
-    from truecost.tasks import find
     from truecost.verbs import arguments_of, key, rephrased
 
     if output.config is not None:
@@ -123,11 +139,13 @@ def _run_file(
     chosen = Study(interval=IntervalTable(**keys_of(given)), task=of).over(Study.read(file))
     if task == DEFAULT and chosen.task not in (None, DEFAULT):
         raise UsageError(
-            f"the study file is for task {chosen.task}, but the command for task {task}"
+            f"the study file is for task {chosen.task}: use truecost {chosen.task}, not {task}"
         )
     if workers is not None:
         if not chosen.training.given():
-            raise UsageError("--workers is for trainings, and the study has no [training]")
+            raise UsageError(
+                "--workers is for trainings, and the study has no [training]: leave it out"
+            )
         training = msgspec.structs.replace(chosen.training, workers=workers)
         chosen = msgspec.structs.replace(chosen, training=training)
     if task == METHODS and not chosen.training.given():
@@ -192,6 +210,8 @@ def report(
 
     Example: truecost report out --figure det --output det.svg
 
+    The files of this example: truecost demo trials -o out
+
     Parameters
     ----------
     result
@@ -237,7 +257,7 @@ class VerdictOutput:
     quiet: Quiet = False
     """Print only the verdicts."""
     color: bool = True
-    """Colour on terminals (see also NO_COLOR)."""
+    """Colour on terminals; the environment variable NO_COLOR turns it off."""
     debug: Switch = False
     """Show tracebacks."""
 
@@ -249,7 +269,9 @@ class VerdictOutput:
         tables = [*map(Path, filter(None, (folder and f"{folder}/gates.md", self.markdown)))]
         tests = [*map(Path, filter(None, (folder and f"{folder}/gates.xml", self.junit)))]
         if both := set(tables) & set(tests):
-            raise UsageError(f"{min(both)}: is named for Markdown and for JUnit: name two files")
+            raise UsageError(
+                f"{min(both)}: this file is named for Markdown and for JUnit: name two files"
+            )
         texts = dict.fromkeys(tables, markdown(verdicts)) if tables else {}
         return texts | (dict.fromkeys(tests, junit(verdicts)) if tests else {})
 
@@ -265,17 +287,21 @@ def gate(
     Exit code: 0 if all gates pass, 1 if one fails, 4 if one is undecided. The Markdown table is
     also appended to the file that the variable GITHUB_STEP_SUMMARY names.
 
-    Example: truecost gate out --gate act_dcf:max_upper=0.3
+    Example: truecost gate out --gate act_dcf:max_upper=1
+
+    The files of this example: truecost demo trials -o out
 
     Parameters
     ----------
     result
         Result directory, its result.json, or - for standard input.
     gate
-        MEASURE:KEY=VALUE,...; may be repeated. Limit: max_upper (of the upper end) or min_lower;
-        for a difference from baseline=SYSTEM max_upper_delta or min_lower_delta. Rows: system,
-        subset, application, collection, estimator, phase, strategy, budget, version, policy, rule,
-        data. Others: name, undecided=fail|pass, method=auto|percentile|bca (of the intervals).
+        Limit, as MEASURE:KEY=VALUE,...; may be repeated. max_upper limits the upper end of the
+        interval, min_lower the lower end; max_upper_delta and min_lower_delta limit the interval
+        of the difference from baseline=SYSTEM. These keys choose rows: system, subset, application,
+        collection, estimator, phase, strategy, budget, version, policy, rule, data. Further keys:
+        name (of the gate), undecided=fail|pass (result if the limit is inside the interval),
+        method=auto|percentile|bca (method that the intervals must have).
     gates
         TOML file with [[gate]] tables, such as a study file.
     """

@@ -86,7 +86,9 @@ class Columns:
                 table = table.without(name)
         if not left_out:
             return table
-        said = f"left out, as the terminal is too narrow: {', '.join(reversed(left_out))}"
+        said = (
+            f"columns left out, because the terminal is too narrow: {', '.join(reversed(left_out))}"
+        )
         return replace(table, below=(*table.below, said))
 
     def shown(self, width: int) -> "Columns":

@@ -212,7 +212,7 @@ def _replicate_words(row: Row) -> str:
         return "every trial is its own unit: each replicate weighs all trials"
     if row.item != "trial":
         return "counts by unit are weighted"
-    return "counts by unit are weighted; thresholds are searched exactly, by buckets"
+    return "counts by unit are weighted; thresholds are searched exactly"
 
 
 def result_table(outcome: Outcome, verbose: bool = False) -> list[Columns]:
@@ -263,9 +263,11 @@ def _pairs(comparisons: Sequence[Comparison]) -> Columns:
 
 
 def _verdict(found: Comparison) -> str:
-    """The verdict of a comparison, and whether it holds only by itself."""
-    alone = marks([f for f in found.difference.flags if f == "alone"])
-    return ", ".join((verdict_word(found.difference), *alone))
+    """The verdict of a comparison with the flags that explain it: it is valid only by itself, or
+    the interval has no width.
+    """
+    why = marks([f for f in found.difference.flags if f in ("alone", "no_spread")])
+    return ", ".join((verdict_word(found.difference), *why))
 
 
 def plan_table(rows: Sequence[Mapping[str, Any]]) -> list[Columns]:

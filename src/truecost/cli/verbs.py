@@ -1,6 +1,7 @@
 """The verbs of tasks as commands: `verb(face, name)` is a function for the parser."""
 
 import inspect
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
@@ -143,11 +144,8 @@ def command(
 
         first, rest = (files[:1], files[1:]) if leads else ((), files)
         lead, further = [*filter(None, first)], said.get("further", ())
-        if leads and further and not lead:
-            raise UsageError(
-                "--reference is for further references: name the first reference before the files "
-                "of the systems"
-            )
+        if leads and further and not (lead and "further" in face.about):
+            raise UsageError(_first_file(face, name, further[0], files))
         more = {key: said.get(key, default) for key, (_, default) in others.items()}
         study = study_of(
             face,
@@ -173,6 +171,15 @@ def command(
     made.__name__ = name
     made.__doc__ = _help(face, name, [*others], leads=leads, about=about)
     return parsed(*options)(signed(made, parameters))
+
+
+def _first_file(face: Face, name: str, reference: str, files: Sequence[str | None]) -> str:
+    """The message for a reference that is given by an option and not as the first file."""
+    given = [file for file in files if file not in (None, reference)] or ["FILE"]
+    right = shlex.join(["truecost", face.name, name, reference, *given])
+    if "further" in face.about:
+        return f"write the first reference before the systems, without --reference: {right}"
+    return f"--reference: here the first file is the reference. Leave out --reference: {right}"
 
 
 def others_of(face: Face, name: str) -> dict[str, tuple[Any, Any]]:
@@ -209,7 +216,7 @@ def _help(face: Face, name: str, others: Sequence[str], *, leads: bool, about: s
     lines = [about or said.get(name) or VERBS.get(name, ""), ""]
     if name in face.examples:
         lines += [f"Example: {called} {name} {face.examples[name]}", ""]
-    if face.shipped and name in VERBS:
+    if face.shipped and name in face.examples:
         lines += [f"The files of this example: truecost demo {face.name} --files-only", ""]
     lines += ["Parameters", "----------"]
     if leads:

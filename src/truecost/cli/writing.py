@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 from cyclopts import Parameter
 
 from truecost.cli.options import Given, Output, Quiet, Switch, Target, keys_of, panel, parsed
-from truecost.errors import InputError, UsageError, counted, message
+from truecost.errors import InputError, UsageError, counted, message, near
 from truecost.names import COLUMNS, STANDARD_INPUT, ScoreType, pairs
 from truecost.options import Option, PartialTable, declared, picked
 from truecost.study.paths import files_of_study
@@ -169,7 +169,7 @@ def convert(file: str, /, *, written: TableOutput, given: Given) -> None:
 
     Example: truecost convert network.csv -o network.parquet
 
-    The file of this example: truecost demo trials --files-only
+    The files of this example: truecost demo trials --files-only
 
     Parameters
     ----------
@@ -181,7 +181,9 @@ def convert(file: str, /, *, written: TableOutput, given: Given) -> None:
     kind = format_for(written.output, written.output_format)  # before the work, not after it
     how = keys_of(given)
     if "type" in how and kind != "nist-sre":
-        raise UsageError("--type is for --output-format nist-sre: other formats do not state it")
+        raise UsageError(
+            "--type is for --output-format nist-sre: other formats do not store it. Leave it out"
+        )
     table = read(file, how.pop("input_format", None))
     layout = f"read as {table.layout}; " if table.layout else ""
     rows = f"{counted(len(table), 'row')}, columns {', '.join(table.columns)}"
@@ -229,7 +231,9 @@ def _with_constants(table: "Table", given: tuple[str, ...]) -> "Table":
         if not mark or not name:
             raise UsageError(f"--set {text!r} is not understood: write COLUMN=VALUE")
         if name in table.columns:
-            raise UsageError(f"--set {text}: {table.source} has a column {name!r} already")
+            raise UsageError(
+                f"--set {text}: {table.source} has a column {name!r} already: choose another name"
+            )
         table = replace(table, frame=table.frame.with_columns(pl.lit(value).alias(name)))
     return table
 
@@ -268,9 +272,11 @@ def _labelled(table: "Table", target: str) -> "Table":
 
     name = next((n for n in COLUMNS["label"] if n in table.frame.columns), "label")
     texts = table.texts(name, "label")
-    if texts.null_count() or target not in texts:
+    if texts.null_count():
+        raise InputError(f"{table.source}: a label is empty (column {name!r}): fill in all labels")
+    if target not in texts:
         raise InputError(
-            f"{table.source}: no trial has the label {target!r}, or a label is empty; "
+            f"{table.source}: no trial has the label {target!r}{near(target, texts.unique())}: "
             f"--target names one of the labels of column {name!r}"
         )
     words = pl.select(
@@ -299,28 +305,28 @@ class Recorded:
 RECORDED = Recorded()
 
 
-def resources(*command: str, phase: str = "", recorded: Recorded = RECORDED) -> int:
+def resources(*program: str, phase: str = "", recorded: Recorded = RECORDED) -> int:
     """Run a program and measure the CPU time and the peak memory of all its processes.
 
     Exit code: 0 if the program ended with 0, else 3.
 
-    Example: truecost resources --phase searching -o searching.json -- python search.py --fast
+    Example: truecost resources -o used.json -- truecost list measures
 
     Parameters
     ----------
-    command
-        Program and arguments; after -- they are passed unchanged.
+    program
+        Program and its arguments; write -- before them, so that they are passed unchanged.
     phase
         Phase for the record: indexing or searching.
     """
     from truecost.resources import record
 
-    if not command:
+    if not program:
         raise UsageError("no program is named: write truecost resources -- PROGRAM ARGUMENTS")
     if recorded.output is not None:
         _check(recorded.output, force=recorded.force)
     sys.stdout.flush()
-    found = record(command, phase=phase, aside=recorded.json)
+    found = record(program, phase=phase, aside=recorded.json)
     if recorded.json:
         print(found.to_json(), end="", flush=True)
     if not recorded.quiet:

@@ -120,8 +120,8 @@ class Application:
         """Prior of a target, P. Raises UsageError if no prior was given."""
         if self.priors is None or len(self.priors) != 2:
             raise UsageError(
-                "this application has no target prior of its own: it takes the share "
-                "in the data; give a prior, or call with_priors first"
+                "this application has no target prior of its own, but uses the share "
+                "in the data: give a prior, or call with_priors first"
             )
         return self.priors[1]
 
@@ -144,8 +144,8 @@ class Application:
         costs = ((0.0, 1.0), (1.0, 0.0)) if self.costs is None else self.costs
         if not self.plain_detection:
             raise UsageError(
-                f"{costs} is no cost matrix of detection: it needs two classes, two "
-                f"decisions, free right decisions and wrong ones above 0"
+                f"{costs} is not a cost matrix of detection, which needs two classes, two "
+                "decisions, cost 0 for right decisions and costs above 0 for wrong ones"
             )
         return costs
 
@@ -192,9 +192,9 @@ class Application:
             return np.ones((classes, classes)) - np.eye(classes)
         if len(self.costs) != classes and self.plain_detection:
             raise UsageError(
-                f"costs and prior are those of detection, which has two classes; the data have "
-                f"{classes}: name the target (--target), or give costs of all {classes} classes, a "
-                f"row for each (--cost-matrix)"
+                "these costs and this prior are for detection, which has two classes, but the "
+                f"data have {classes}: name the target (--target), or give costs of all {classes} "
+                "classes, a row for each (--cost-matrix)"
             )
         if len(self.costs) != classes:
             raise UsageError(
@@ -278,13 +278,11 @@ def _in_range(number: float) -> bool:
 
 def check_priors(priors: Sequence[float]) -> None:
     """Refuse priors outside 0 to 1, or that do not sum to 1: UsageError."""
+    given = ", ".join(f"{p:g}" for p in priors)
     if not all(_in_range(p) and 0 <= p <= 1 for p in priors):
-        raise UsageError(
-            f"priors are {tuple(priors)}: each must lie between 0 and 1, and "
-            f"not between 0 and {SMALLEST:g}"
-        )
+        raise UsageError(f"class priors {given}: each must be 0, or from {SMALLEST:g} to 1")
     if abs(sum(priors) - 1) > 1e-6:
-        raise UsageError(f"priors {tuple(priors)} sum to {sum(priors):g}: they must sum to 1")
+        raise UsageError(f"class priors {given} sum to {sum(priors):g}: they must sum to 1")
 
 
 def _check_costs(costs: Sequence[Sequence[float]]) -> None:

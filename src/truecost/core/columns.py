@@ -49,7 +49,8 @@ def finished(
     direction = directions.get(column, directions.get(""))
     if direction is None:
         raise UsageError(
-            f"{MEAN}:{column}: {UNSAID}, or of each column with --direction; it is never guessed"
+            f"{MEAN}:{column}: {UNSAID}. For several columns use --direction. The better "
+            "direction is never guessed"
         )
     part = part_of(column)
     own: dict[str, Any] = {"direction": direction, "parts": (part,)}

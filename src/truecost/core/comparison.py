@@ -226,10 +226,12 @@ def paired_ends(
         return Paired(lower, upper, None, told)
     if a is None or b is None:
         why = system.reason if a is None else baseline.reason
-        return Paired(None, None, why or "no interval: one of the two has none")
+        return Paired(None, None, why or "no interval: one of the two systems has no interval")
     if kind == "ratio" and min(a.lower, b.lower) < 0:
         if plain is None:
-            return Paired(None, None, "no interval: the two have replicates on both sides of 0")
+            return Paired(
+                None, None, "no interval: both systems have replicates on both sides of 0"
+            )
         return Paired(*plain)
     r = smooth.correlation(system.left_out, baseline.left_out)
     limits = difference_limits if kind == "difference" else ratio_limits

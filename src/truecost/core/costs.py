@@ -225,8 +225,8 @@ def refuse_unpriced(
         said = " and ".join(AN[key] for key in lost)
         do = " and ".join(f"--price {key}=NUMBER" for key in lost)
         raise UsageError(
-            f"{name}: total_cost adds up errors too, and {said} {_have(lost)} no price: {do} (0 "
-            f"where nothing is lost by it)"
+            f"{name}: total_cost adds up errors too, and {said} {_have(lost)} no price: give {do} "
+            f"(0 if it costs nothing)"
         )
     if odd := [key for key in ERRORS if key in given and key not in errors]:
         raise UsageError(
@@ -243,8 +243,8 @@ def no_record(key: str, where: str) -> str:
     """A message: why the use of a resource (`gpu`, say) is not known, and how to record it."""
     if key == "gpu":
         return (
-            f"no record has it: add gpu_s (seconds of GPU) to a record of truecost resources, "
-            f"and name that ({where})"
+            "no record contains it: add gpu_s (seconds of GPU) to a record of truecost "
+            f"resources, and name this record ({where})"
         )
     return (
         f"there is no record of it: measure with truecost resources -o FILE -- COMMAND, and name "
@@ -391,10 +391,10 @@ def _never(name: str, point: float, wholes: Pair, parts: Pair) -> str | None:
     """The reason why no price makes the costs equal; None where one does."""
     of = AN[BREAK_EVEN[name][0]]
     if parts[0].point == parts[1].point:
-        return f"undefined: both have the same amount of it, whatever {of} costs"
+        return f"undefined: both have the same amount, so the price of {of} does not matter"
     if not np.isfinite(point):
-        return "undefined: one of the two costs is"
+        return "undefined: one of the two costs is undefined"
     if point < 0:
         names = [one.dims.get("system", "one") for one in sorted(wholes, key=lambda r: r.point)]
-        return f"undefined: {names[1]} costs more than {names[0]} whatever {of} costs"
+        return f"undefined: {names[1]} costs more than {names[0]} at any price of {of}"
     return None

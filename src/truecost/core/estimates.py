@@ -50,7 +50,7 @@ class Context:
         Number of errors by kind: `misses`, `false_alarms`, `""` (all errors), and `costs` (errors
         that make up most of a cost). See `Measure.errors`.
     part_counts, part_signatures, part_errors : mapping of str to mapping or str
-        Counts, choices and errors of single parts of the evidence, by name of the part. Only rows
+        Counts, settings and errors of single parts of the evidence, by name of the part. Only rows
         of measures that use a part contain its entries.
     """
 

@@ -67,8 +67,8 @@ class Evidence:
             known = found.setdefault(factor.name, factor)
             if known is not factor and not known.same_units(factor):
                 raise InputError(
-                    f"factor {factor.name!r} has different units in two parts of the "
-                    f"evidence ({known.count} and {factor.count}): they must share them"
+                    f"factor {factor.name!r} has different units in two parts of the evidence "
+                    f"({known.count} and {factor.count}): give both parts the same units"
                 )
         for factor in self.outer:
             for name, part in self.parts.items():
@@ -76,7 +76,8 @@ class Evidence:
                 if labels is not None and labels != tuple(str(x) for x in factor.labels):
                     raise InputError(
                         f"axis {factor.name!r} of part {name!r} and the outer factor of that name "
-                        f"have other labels or another order: they must be the same"
+                        "have different labels or a different order: give both the same labels "
+                        "in the same order"
                     )
         return found
 

@@ -275,8 +275,8 @@ def _refuse_sizes(sizes: Array, name: str, labels: int) -> None:
     if labels and int(sizes.min()) < 1:
         at = int(np.argmin(sizes))
         raise InputError(
-            f"label {at} of factor {name!r} stands for {sizes[at]} units: leave out labels that "
-            f"stand for none"
+            f"label {at} of factor {name!r} represents {sizes[at]} units: leave out labels "
+            f"that represent no unit"
         )
     if (total := int(sizes.sum())) > MOST_UNITS:
         raise InputError(f"factor {name!r} has {total} units: at most {MOST_UNITS} can be drawn")
@@ -290,7 +290,7 @@ def refuse_divided(name: str, column: Column, codes: npt.NDArray[np.int32]) -> N
         divided = labels[np.flatnonzero(np.bincount(pairs) > 1)]
         raise InputError(
             f"{counted(len(divided), 'unit')} of {name!r} in more than one stratum: "
-            f"{first_five(divided)}; a stratum holds whole units"
+            f"{first_five(divided)}; each unit belongs to one stratum"
         )
 
 
@@ -301,7 +301,7 @@ def draw_rows(rows: Counts, first: int, factor: Factor, plan: "Plan") -> None:
         raise UsageError(f"factor {factor.name!r} has strata: Poisson weights ignore strata")
     if scheme == "blocks" and factor.sizes is not None:
         raise UsageError(
-            f"moving blocks join single units, but labels of factor {factor.name!r} stand for "
+            f"moving blocks join single units, but labels of factor {factor.name!r} represent "
             f"several each: choose another scheme, or give every unit its own label"
         )
     draw = _draw_units if factor.sizes is None else _draw_sized
@@ -357,7 +357,8 @@ def _draw_units(
     if plan.block_length is not None and plan.block_length >= sizes.max(initial=0):
         raise UsageError(
             f"block length is {plan.block_length}, but the longest stratum of {factor.name!r} has "
-            f"{sizes.max(initial=0)} units: every replicate would be the data themselves"
+            f"{sizes.max(initial=0)} units: every replicate would be the data themselves. Give a "
+            f"smaller --block-length"
         )
     lengths = np.full(len(sizes), plan.block_length or 0, np.int64)
     if plan.block_length is None:

@@ -154,7 +154,7 @@ def few_errors(row: "Row") -> str:
     """A text about the few errors of the weak classes of a row, and the largest rates that the data
     allow; empty if not known.
 
-    `only 8 targets, so the true rate of misses may be up to 31 %`; several classes are joined by ;.
+    `only 8 targets, so the true rate of misses may be up to 31%`; several classes are joined by ;.
     """
     if not row.rates or any(not kind.of for kind in row.rates):  # time is not counted
         return ""
@@ -180,7 +180,7 @@ def fewest_of(kind: "Kind") -> float:
 
 def _short_rate(kind: "Kind", rate: float) -> str:
     """A rate with at most two significant digits."""
-    return f"{rate:.2g} an hour" if kind.of == HOUR else f"{100 * rate:.2g} %"
+    return f"{rate:.2g} an hour" if kind.of == HOUR else f"{float(f'{100 * rate:.2g}'):g}%"
 
 
 def _amount_seen(kind: "Kind") -> str:
@@ -211,8 +211,8 @@ def _plural(noun: str) -> str:
 
 
 def interval_name(row: "Row") -> str:
-    """The row that a warning is about: `95 % CI of act_dcf (network, noise)`."""
-    return f"{100 * row.level:.10g} % CI of {_row_name(row)}"
+    """The row that a warning is about: `95% CI of act_dcf (network, noise)`."""
+    return f"{100 * row.level:.10g}% CI of {_row_name(row)}"
 
 
 def _row_name(row: "Row") -> str:
@@ -233,7 +233,7 @@ def without_interval(rows: "Sequence[Row]") -> list[str]:
     """The reasons for missing intervals: a sentence for each reason, about rows with a value and
     without both ends; subsets of one unit are left to `lone_subsets`.
 
-    `auc (network) and 1 other row: no interval: the figure is at the end of its range ...`.
+    `auc (network) and 1 other row: no interval: the value is at an end of its range ...`.
     """
     said, rows = [], [row for row in rows if not _lone(row)]
     for reason in dict.fromkeys(row.reason or "no interval" for row in rows):
@@ -289,8 +289,16 @@ def detailed(flag: str, rows: "Sequence[Row]") -> str:
     if not found:
         return ""
     row, text = min(found, key=lambda pair: min(map(fewest_of, pair[0].rates)))
-    more = f" (and {errors.counted(len(rows) - 1, 'other row')})" if len(rows) > 1 else ""
-    return f"{interval_name(row)}: {text}{more}. Collect more data before you trust the figure"
+    return (
+        f"{interval_name(row)}: {text}. Collect more data before you trust the figure"
+        f"{_others(len(rows) - 1)}"
+    )
+
+
+def _others(count: int) -> str:
+    """The end of a warning about the row that it concerns most."""
+    many = errors.counted(count, "other row", "have")
+    return f". {many} this warning too" if count else ""
 
 
 def _combined(rows: "Sequence[Row]") -> str:
@@ -303,13 +311,12 @@ def _combined(rows: "Sequence[Row]") -> str:
     row = min(known, key=lambda r: ("subset" in r.dims, r.counts["carrying"]))
     low, high = (row.counts[f"paired_{end}"] for end in ("lower", "upper"))
     paired = uncertain(row.value, low, high, row.scale, apart=0.0)[1]
-    more = f" (and {errors.counted(len(rows) - 1, 'other row')})" if len(rows) > 1 else ""
     few = row.counts["carrying"]
     units = f"only {few:.2g} effective units" if few >= 1.5 else "at most one unit"
     return (
-        f"{100 * row.level:.10g} % CI of the difference in {_row_name(row)}: the difference, or "
-        f"its "
-        f"part from one kind of error, depends on {units}, so the interval combines those of both "
-        f"systems without full pairing, and is wide{more}. --method percentile gives the paired "
-        f"interval {paired}, which may be too narrow with so few units. Collect more units"
+        f"{100 * row.level:.10g}% CI of the difference in {_row_name(row)}: the difference, or "
+        f"its part from one kind of error, depends on {units}. Therefore the interval was "
+        f"computed from the intervals of the two systems, and is wide. --method percentile gives "
+        f"the paired interval {paired}, which may be too narrow with so few units. Collect more "
+        f"units{_others(len(rows) - 1)}"
     )

@@ -38,7 +38,7 @@ STILL = 1e-9  # an SE below this share of the difference is none
 class Contrasts:
     """Differences with their uncertainty; arrays of one shape.
 
-    `value`: NaN when undefined, or undefined in more than 5 % of the replicates. `se`: standard
+    `value`: NaN when undefined, or undefined in more than 5% of the replicates. `se`: standard
     error, 0 where no unit changes the difference, with `nu` degrees of freedom. `lift`: sqrt(n / (n
     - 1)) for n units, the factor by which replicates vary too little.
     """

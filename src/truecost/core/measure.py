@@ -43,7 +43,7 @@ class Rate:
         For a rate of events in time, whose trials are hours: share of each cell whose count `n` is
         a chance of an event. The rate then has Poisson limits.
     held : float, optional
-        For a figure at a given rate, such as misses at 1 % false alarms: the given rate. Default:
+        For a figure at a given rate, such as misses at 1% false alarms: the given rate. Default:
         the parameter of the measure.
     """
 

@@ -142,8 +142,8 @@ class Ranking:
 
         if len(extra) not in (0, len(scores)):
             raise InputError(
-                f"{counted(len(extra), 'weight')} for {counted(len(scores), 'trial')}: give one a "
-                f"trial"
+                f"{counted(len(extra), 'weight')} for {counted(len(scores), 'trial')}: give one "
+                "for each trial"
             )
         if not len(scores) == len(codes) == len(slots.codes):
             raise InputError(

@@ -315,7 +315,7 @@ class Leaving:
         blocks = self.plan.scheme_of(names[0]) == "blocks"
         for what, there in (
             ("moving blocks: units are not exchangeable", blocks),
-            ("strata: their ends do not stay within them", factor.strata is not None),
+            ("units in strata", factor.strata is not None),
             ("labels that represent several units each", factor.sizes is not None),
         ):
             if there:

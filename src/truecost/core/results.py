@@ -12,7 +12,7 @@ from truecost.core.subsets import Floats, LeftOut
 from truecost.errors import UsageError
 from truecost.names import Ends
 
-HELD = "no interval: every factor is held"  # why nothing was resampled
+HELD = "no interval: every factor is held fixed"  # why nothing was resampled
 MOST_UNITS = 1e12  # no plan goes further
 SPARE = 1.2  # times the units of a plan, as widths vary
 Side = Literal["better", "worse", "same", "inconclusive"]  # of a system against another one
@@ -22,9 +22,9 @@ MOST_UNDEFINED = 0.05  # a larger share of the replicates leaves a verdict incon
 
 
 class Kind(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A rate that is part of a figure: the nouns of error and trial (`miss` of a `target`),
-    weighted errors and trials, the effective number of units with trials (Kish 1965), the interval
-    of the rate, and for events in time its design effect.
+    """An error rate behind a value: names of the error and the trial (`miss` of a `target`),
+    weighted errors and trials, effective number of units with trials (Kish 1965), interval of the
+    rate, and the design effect of events in time.
     """
 
     what: str
@@ -131,10 +131,10 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
           are calibrated in each cell;
         - `other_side`: a ratio is above 1 by machine labels and below 1 by human labels, or the
           reverse, and one of the two intervals excludes 1;
-        - `label_mix`: the arms have different shares of labels, unlike the pooled estimate assumes;
+        - `label_mix`: the pooled estimate assumes equal shares of labels in the arms; they differ;
         - `small_cells`: fewer than 5 items of the label in a cell, so the interval is by the delta
           method;
-        - `broken_replicates`: more than 1 % of the replicates are undefined or infinite, so the
+        - `broken_replicates`: more than 1% of the replicates are undefined or infinite, so the
           interval is by the delta method;
         - `few_labels`: fewer than 100 human labels in a cell; the corrected interval is widened;
         - `clipped`: a corrected total was outside the range of its cell and was clipped;
@@ -153,7 +153,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         - `alone`: the interval of a difference excludes 0, but not after a correction for all
           `counts["compared"]` comparisons of its measure in the run.
     signature : str
-        Description of the computation: measure, parameters, choices while reading and scoring,
+        Description of the computation: measure, parameters, settings for reading and scoring,
         resampling, method, level and version, separated by `|`.
     """
 
@@ -202,7 +202,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def often_undefined(self) -> bool:
-        """Whether more than 5 % of the replicates are undefined. Then the interval decides neither
+        """Whether more than 5% of the replicates are undefined. Then the interval decides neither
         a gate nor a comparison with a system or the naive baseline.
         """
         return self.n_undefined > MOST_UNDEFINED * self.n_replicates
@@ -295,8 +295,8 @@ class Estimate(Row, frozen=True, kw_only=True, eq=False):
         up.
 
         n is the present number of units and h the present half-width, which is proportional to 1 /
-        sqrt(n). The factor 1.2 allows for the spread of half-widths: with the factor, 87 % of
-        such studies reach w, without it 57 %. If h is at most w, the result is at most n. With
+        sqrt(n). The factor 1.2 allows for the spread of half-widths: with the factor, 87% of
+        such studies reach w, without it 57%. If h is at most w, the result is at most n. With
         several crossed factors, n is the number of units of the factor with the fewest units.
 
         Parameters
@@ -376,7 +376,7 @@ def verdict_of(difference: Row) -> Side:
 
     "same" when the difference and both ends of its interval are 0: the two are equal in all
     replicates. "inconclusive" when the interval holds 0 otherwise, has no width, an end of it is
-    missing, or more than 5 % of the replicates of the difference are undefined, or the difference
+    missing, or more than 5% of the replicates of the difference are undefined, or the difference
     lies outside its own interval; otherwise the side and the direction of the measure tell.
     """
     low, high, value = difference.lower, difference.upper, difference.value

@@ -88,8 +88,9 @@ class Runs:
         names = [*zip(*columns, strict=True)]
         if repeated := sorted({n for n in names if names.count(n) > 1}):
             raise InputError(
-                f"method {self.method!r}: {counted(len(repeated), 'run', 'have')} the levels of "
-                f"another: {first_five(self.named(n) for n in repeated)}"
+                f"method {self.method!r}: {counted(len(repeated), 'run', 'have')} the same levels "
+                "as another run (name one more column that distinguishes runs): "
+                f"{first_five(self.named(n) for n in repeated)}"
             )
         self._refuse_one_factor()
 

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from truecost.core.factors import Factor, encode
-from truecost.errors import InputError, UsageError, counted, first_five, near
+from truecost.errors import InputError, UsageError, counted, first_five, near, the_columns
 from truecost.names import full_name
 
 if TYPE_CHECKING:
@@ -33,11 +33,11 @@ def folds(
 ) -> Ints:
     """Fold of each trial, 0 to k - 1: all trials of a unit in one fold, with balanced classes.
 
-    Units are dealt one by one, the largest first, equal ones in random order. Each goes to the fold
-    f in which sum over classes c of (n_fc / n_c)^2 increases least, or of several to that with the
-    fewest trials; n_fc is the number of trials of class c in the fold, n_c in all folds. If each
-    trial is a unit, the folds differ by at most one trial of each class. The order of the trials
-    has no effect.
+    Units are assigned one by one, the largest first, and units of equal size in random order. A
+    unit is assigned to the fold f in which the sum over classes c of (n_fc / n_c)^2 increases
+    least. Of several such folds, the one with the fewest trials is used. n_fc is the number of
+    trials of class c in the fold, and n_c the number in all folds. If each trial is a unit, the
+    folds differ by at most one trial of each class. The order of the trials has no effect.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ def seen_before(shared: Iterable[tuple[str, int, str]], source: str, name: str) 
     `shared`: noun, number and first five of them.
     """
     return [
-        f"{count} {what} {'stands' if count == 1 else 'stand'} in both {source} and {name} "
+        f"{count} {what} {'is' if count == 1 else 'are'} in both {source} and {name} "
         f"({examples}): the calibration was fitted on them, so the figures are optimistic"
         for what, count, examples in shared
         if count
@@ -144,18 +144,12 @@ def masks_of(
         return _levels_against(frame[column], column if name == expression else name, item, level)
     for word in WORD.findall(QUOTED.sub("", expression)):
         full_name(word, frame.columns)  # refuses the end of several columns
-    if expression.isidentifier() and (hint := near(expression, frame.columns)):
-        raise UsageError(f"subset {expression!r} is not a column{hint}")
     try:
         seen = typed(_with_ends(frame))
         mask = seen.select(pl.sql_expr(expression)).to_series()
     except pl.exceptions.PolarsError as error:
-        raise UsageError(
-            f"subset {expression!r} is neither a column nor a condition on columns "
-            f"({_parser_message(error)}); the columns are "
-            f"{', '.join(frame.columns) or 'none'}; put texts in single quotes, such as noise = "
-            f"'babble', and names with dots in double ones"
-        ) from error
+        fault = _fault_of(expression, str(error).splitlines()[0], frame.columns)
+        raise UsageError(f"subset {expression!r}: {fault}") from error
     if mask.dtype != pl.Boolean or len(mask) != frame.height:
         raise UsageError(
             f"subset {expression!r} is not a condition that is true or false for each {item}: "
@@ -163,7 +157,7 @@ def masks_of(
         )
     chosen = mask.fill_null(False).to_numpy()
     if not chosen.any():
-        raise InputError(f"subset {expression!r} contains no {item} of {system}")
+        raise InputError(f"subset {expression!r} contains no {item} of {system}: change it")
     return [(name, chosen)]
 
 
@@ -174,12 +168,19 @@ def _with_ends(frame: "pl.DataFrame") -> "pl.DataFrame":
     return frame.with_columns(frame[str(full_name(end, frame.columns))].alias(end) for end in alone)
 
 
-def _parser_message(error: "pl.exceptions.PolarsError") -> str:
-    """The message of polars, without the internals of its parser."""
-    said = str(error).splitlines()[0].split(";")[0]
+def _fault_of(expression: str, said: str, columns: Iterable[str]) -> str:
+    """The fault of a condition, from the message of polars, and what to write."""
+    if found := re.match(r'unable to find column "(.+?)"', said):
+        word, text = found[1], f". Write a text in single quotes: '{found[1]}'"
+        hint = near(word, columns) or text * (word != expression)
+        return f"there is no column {word!r}{hint}; {the_columns(columns)}"
+    if swapped := re.search(r"=[<>]", expression):
+        return f"write {swapped[0][::-1]} in place of {swapped[0]}"
+    said = re.split(": " if "span: " in said else ";", said)[0].removesuffix(" as Expr")
     if said.startswith("dot-notation"):
-        return "a name with dots is not quoted"
-    return (said.split(": ")[0] if "span: " in said else said).removesuffix(" as Expr")
+        said = 'a name with dots needs double quotes, such as "a.b" < 10'
+    how = "compare a column with a number or text, such as snr < 10 or noise = 'babble'"
+    return f"this is not a condition ({said}): {how}; {the_columns(columns)}"
 
 
 def _levels(column: "pl.Series", name: str, item: str) -> Masks:
@@ -187,9 +188,7 @@ def _levels(column: "pl.Series", name: str, item: str) -> Masks:
     import polars as pl
 
     if column.dtype.is_nested():
-        raise InputError(
-            f"subset {name!r}: the column holds {column.dtype}, not one value a {item}"
-        )
+        raise InputError(f"subset {name!r}: each {item} needs one value, not {column.dtype}")
     if column.dtype.is_float():
         column = column.fill_nan(None)
     texts = column.cast(pl.String).str.strip_chars()
@@ -382,7 +381,7 @@ class LeftOut:
     def lone(self) -> str:
         """The reason why no spread can be computed; empty when it can."""
         if self.units < 2:
-            return "there is one unit, so nothing can be left out"
+            return "there is only one unit, and an interval needs several"
         if self.strata is None:
             return ""
         held = np.bincount(self.strata, self.copies)

@@ -83,8 +83,8 @@ class UnitIndex:
                 factors.append(factor)
             elif factor.sizes is not None:
                 raise InputError(
-                    f"factor {factor.name!r} stands on several sides, but its labels stand for "
-                    f"several units each: give every unit its own label"
+                    f"factor {factor.name!r} occurs on several sides, but each label represents "
+                    f"several units: give every unit its own label"
                 )
         if len(sides) == 1:
             return UnitIndex(
@@ -291,8 +291,8 @@ def united(a: Factor, b: Factor) -> tuple[Factor, Codes]:
         if (getattr(a, what) is None) != (getattr(b, what) is None):
             said = "ties" if what == "tied" else "strata"
             raise InputError(
-                f"factor {a.name!r} has {said} in one part alone: give them to both, or join the "
-                f"records before counting"
+                f"factor {a.name!r} has {said} in one part only: give them to both, or join the "
+                f"data before counting"
             )
     sides = [(a.labels, b.labels), *zip(a.pairs or (), b.pairs or (), strict=True)]
     if any((one.dtype.kind in "OU") != (other.dtype.kind in "OU") for one, other in sides):

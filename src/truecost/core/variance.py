@@ -107,8 +107,8 @@ def shares_of_variance(found: MethodEstimate) -> Variance:
     - test: mean over runs of the variance over replicates.
 
     Negative values count as 0. With one training set, there is no share of the training set. If a
-    training set has a single seed, seed and training set are one source: half the mean squared
-    difference of two runs of different training sets, minus bar of the same statistic.
+    training set has a single seed, seed and training set are one source: X - bar(X), where X is
+    half the mean squared difference of two runs of different training sets.
 
     The intervals are generalised confidence intervals (Weerahandi 1993): MSW, MSB and the variance
     of the test are divided by random chi-square values over their degrees of freedom (N - T, T - 1,
@@ -118,7 +118,7 @@ def shares_of_variance(found: MethodEstimate) -> Variance:
     If seed and training set are one source, the degrees of freedom are those of Satterthwaite
     (1946) for the case that the training set causes all of its variance: (N^2 - sum_t n_t^2)^2 /
     (sum_t n_t^2 (N - n_t)^2 + sum_{t != u} n_t^2 n_u^2). This is T - 1 for equal n_t, and less
-    otherwise. It is the worst case: intervals at 95 % cover about 95 %, and up to 99 % if the seed
+    otherwise. It is the worst case: intervals at 95% cover about 95%, and up to 99% if the seed
     causes most of the variance.
 
     Parameters

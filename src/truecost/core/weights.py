@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from truecost.core.factors import Counts, Factor, draw_rows
 from truecost.core.subsets import Groups
-from truecost.errors import UsageError, refuse_text
+from truecost.errors import UsageError, near, refuse_text
 from truecost.names import Scheme
 
 Columns = npt.NDArray[np.floating[Any]]
@@ -106,10 +106,10 @@ class Plan:
         """
         unknown = [name for name in (*self.schemes, *self.hold) if name not in factors]
         if unknown:
+            option = "--hold" if {*unknown} <= {*self.hold} else "schemes"
             raise UsageError(
-                f"--hold {', '.join(unknown)}: the factors are {', '.join(factors)}"
-                if {*unknown} <= {*self.hold}
-                else f"schemes name {', '.join(unknown)}, but the factors are {', '.join(factors)}"
+                f"{option} names {', '.join(unknown)}, which is not resampled"
+                f"{near(unknown[0], factors)}: choose from {', '.join(factors)}"
             )
         return Weights(dict(factors), self.replicates, self)
 
@@ -157,7 +157,7 @@ class Without:
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Weights of the units in some replicates. `block[name]` is the array of a factor.
+    """Weights of the units in a block of replicates. `block[name]` has those of the factor `name`.
 
     Attributes
     ----------

@@ -69,7 +69,7 @@ def _time(text: str, where: str) -> int:
     except ValueError:
         time = float("nan")
     if not (isfinite(time) and 0 <= time <= LATEST):
-        raise InputError(f"{where}: {text!r} is no time: expected seconds, from 0")
+        raise InputError(f"{where}: {text!r} is not a time: expected seconds, 0 or more")
     return round(time * MICRO)
 
 
@@ -206,8 +206,8 @@ class Whole:
         """The correct output; InputError for a part, as a whole has none."""
         if part != WHOLE:
             raise InputError(
-                f"the part {part!r} of a {self.noun}: a {self.noun} is corrected as a whole (part "
-                f"empty); only the regions of a diarization are named, START-END in seconds"
+                f"the part {part!r} of a {self.noun}: a {self.noun} is corrected as a whole (leave "
+                f"part empty); only diarizations have parts, START-END in seconds"
             )
         return self.nearest(output, _several(reference))[1]
 

@@ -207,7 +207,7 @@ def open_sorted(folder: str, sets: Sets, *, check: bool = True) -> Sorted:
     try:
         known, _, data = (Path(folder) / MANIFEST).read_bytes().partition(b"\n")
         if known != b"%08x" % zlib.crc32(data):
-            raise ValueError(f"the checksum of {MANIFEST} is another one")
+            raise ValueError(f"the checksum of {MANIFEST} does not match")
         told = msgspec.json.decode(data)
         layout = Layout(told["rows"], told["kinds"], folder)
         if check:
@@ -231,7 +231,7 @@ def _check_sums(layout: Layout, starts: Sequence[int], sums: Sequence[Sequence[i
         column = layout.column(name)
         for start, end, known in zip(starts, [*starts[1:], layout.rows], sums, strict=True):
             if zlib.crc32(column[start:end].data) != known[k]:
-                raise ValueError(f"the checksum of the column {name} is another one")
+                raise ValueError(f"the checksum of the column {name} does not match")
 
 
 def _edges(partitions: Sequence[Partition], read: Reader) -> Array:
@@ -294,8 +294,8 @@ def _layout(parts: Sequence[Part], folder: str, sets: Sets) -> tuple[Layout, npt
         if other := parts[0].kinds.keys() ^ part.kinds.keys():
             names = first_five(sorted({name.partition(" ")[2] for name in other}))
             raise InputError(
-                f"column {names} holds numbers in one part of the files and texts in another: "
-                f"write it with one type"
+                f"column {names} contains numbers in one part of the files and texts in another: "
+                "write it with one type"
             )
     kinds = {
         name: np.dtype(np.int32).str

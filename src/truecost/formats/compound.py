@@ -42,7 +42,7 @@ def matrix_of(table: Table, name: str) -> npt.NDArray[Any] | None:
     shown = lambda row: counted(lengths[row], "number")  # noqa: E731
     refuse_values(table, other, "list", fault, shown, advice, "have")
     if not width:
-        raise InputError(f"{table.source}: the lists of column {name!r} hold no numbers")
+        raise InputError(f"{table.source}: the lists of column {name!r} contain no numbers")
     empty = pl.Series([[None] * width], dtype=pl.List(pl.Float64))
     whole = lists.zip_with(lists.is_not_null(), empty) if lists.null_count() else lists
     flat = whole.explode().fill_null(float("nan")).to_numpy()

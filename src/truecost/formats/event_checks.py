@@ -232,7 +232,7 @@ def check_events(log: EventLog) -> tuple[Finding, ...]:
 def _versions(log: EventLog) -> Finding | None:
     """An error for a log with several versions of a model: a stream has one model."""
     stated = log.frame.select(pl.row_index("row"), "version").drop_nulls()
-    text = "this is the log of a lifelong run: truecost lifelong score LOG"
+    text = "this is the log of a lifelong run: use truecost lifelong score LOG"
     return next(findings("error", "predictions", log, stated, text), None)
 
 

@@ -68,8 +68,8 @@ RULES: tuple[tuple[pl.Expr, str], ...] = (
     ),
     (
         pl.col("verdict").is_not_null() & (~_ANSWER | pl.col("label").is_not_null()),
-        "there is a verdict ({verdict}) {about}; only answers of right or wrong without a label "
-        "have one, and they have no label",
+        "there is a verdict ({verdict}) {about}; only an answer without a label may have a "
+        "verdict (right or wrong)",
     ),
     (~pl.col("t").is_finite(), "the time t {about} is {t}; finite seconds were expected"),
     (pl.col("count") < 1, "the count is {count}; an answer counts for 1 label or more"),
@@ -251,7 +251,8 @@ def _without_cut_line(data: bytes, source: str) -> tuple[bytes, tuple[str, ...]]
         number = data.count(b"\n") + 1
         if not end:
             raise InputError(
-                f"{source}, line 1: no JSON object, or one that was cut short: {_shortened(last)}; "
+                f"{source}, line 1: this is not a JSON object, or one that was cut short: "
+                f"{_shortened(last)}; "
                 f"{EXPECTED}"
             ) from None
         return data[:end], (

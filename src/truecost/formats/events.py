@@ -45,7 +45,7 @@ def files_of(path: str) -> tuple[list[str], list[str]]:
     unfinished = [str(p) for p in inside if p.name.endswith(UNFINISHED)]
     if not logs:
         raise InputError(
-            f"{path}: no event log lies in this folder; expected files that end in "
+            f"{path}: there is no event log in this folder; expected files that end in "
             f"{', '.join(ENDINGS)}"
             + (f" ({named('run', unfinished, 'are')} not finished)" if unfinished else "")
         )
@@ -53,8 +53,8 @@ def files_of(path: str) -> tuple[list[str], list[str]]:
     alike = sorted({run for run in runs if runs.count(run) > 1})
     if alike:
         raise InputError(
-            f"{path}: {named('run', alike, 'have')} several logs: each file is a run, named as the "
-            f"file up to its first point"
+            f"{path}: {named('run', alike, 'have')} several logs: each file is a run, whose name "
+            "is the file name up to the first point"
         )
     return [str(p) for p in logs], unfinished
 
@@ -263,8 +263,8 @@ def _kind(data: bytes, path: str, stated: str | None) -> str:
         if b"event" in [name.strip(b' "') for name in first.split(separator)]:
             return kind
     raise UsageError(
-        f"{path}: no format of an event log is known by its ending or content (it begins with "
-        f"{first[:40]!r}); name it: --input-format {'|'.join(KINDS)}"
+        f"{path}: the format of the event log is not recognised by its ending or content (it "
+        f"begins with {first[:40]!r}); name it: --input-format {'|'.join(KINDS)}"
     )
 
 
@@ -285,7 +285,7 @@ def _no_column(name: str, seen: Sequence[str], further: str = "") -> str:
     others = [column for column in seen if column not in SCHEMA]
     return (
         f"there is no column {' '.join([repr(name), further]).strip()}{near(name, others)}; "
-        f"{the_columns(seen)}; events have {', '.join(SCHEMA)}"
+        f"{the_columns(seen)}; the columns of events are {', '.join(SCHEMA)}"
     )
 
 
@@ -294,7 +294,7 @@ def _ignored(seen: Sequence[str], source: str) -> tuple[str, ...]:
     others = [column for column in seen if column not in SCHEMA]
     if not others:
         return ()
-    return (f"{source}: {named('column', others, 'are')} no part of an event log: ignored",)
+    return (f"{source}: {named('column', others, 'are')} not part of an event log: ignored",)
 
 
 def _finished(frame: pl.DataFrame) -> pl.DataFrame:

@@ -81,9 +81,9 @@ def _unpacked(data: bytes, source: str) -> tuple[dict[str, Any], list[dict[str, 
         if absent := [name for name in ("header.json", "summaries.json") if name not in sizes]:
             begun = "_journal/start.json" in sizes
             why = "the run was cut short, finish it with inspect eval-retry" if begun else IS
-            raise InputError(f"{source}: {' and '.join(absent)} not there: {why}")
+            raise InputError(f"{source}: {' and '.join(absent)} missing: {why}")
         if sizes["header.json"] + sizes["summaries.json"] > UNPACKED.size:
-            raise InputError(f"{source}: holds, when unpacked, more than {UNPACKED.lifted()}")
+            raise InputError(f"{source}: contains, when unpacked, more than {UNPACKED.lifted()}")
         try:
             header, samples = (json_of(archive.read(f"{k}.json")) for k in _MEMBERS)
         except Exception as error:
@@ -101,7 +101,9 @@ def _archive(data: bytes, source: str) -> zipfile.ZipFile:
         if sys.version_info < (3, 14) and ZSTANDARD in {e.compress_type for e in found.infolist()}:
             found = need("backports.zstd.zipfile", INSPECT).ZipFile(io.BytesIO(data))
     except (zipfile.BadZipFile, NotImplementedError, OSError) as error:
-        raise InputError(f"{source}: is no ZIP archive ({text.caught(error)}); {IS}") from error
+        raise InputError(
+            f"{source}: this is not a ZIP archive ({text.caught(error)}); {IS}"
+        ) from error
     return found
 
 
@@ -110,7 +112,7 @@ def _whole(data: bytes, source: str) -> tuple[dict[str, Any], list[dict[str, Any
     try:
         header = json_of(data)
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{source}: no JSON ({text.caught(error)}); {IS}") from error
+        raise InputError(f"{source}: this is not JSON ({text.caught(error)}); {IS}") from error
     samples = header.get("samples") if isinstance(header, dict) else None
     return _checked(header, samples, source)
 

@@ -204,12 +204,14 @@ class _Detections(xml.Gathered):
             already = self.answers[query][-1]
             self._refuse(
                 line,
-                f"the {kwid} {cut(query)!r} is listed in line {already} already",
+                f"the {kwid} {cut(query)!r} is already in line {already}",
                 "each query once, with all of its detections",
             )
         seconds, words = (self._stated(given.get(name), name, line) for name in (time, count))
         if words is not None and words != round(words):
-            self._refuse(line, f"the {count} {given[count]!r} is no count", "a whole number or NA")
+            self._refuse(
+                line, f"the {count} {given[count]!r} is not a count", "a whole number or NA"
+            )
         self.answers[query] = [seconds, words, line]
         self.begins.append(len(self.lines))
 
@@ -219,7 +221,9 @@ class _Detections(xml.Gathered):
             return None
         found = xml.number(text)
         if found is None or found < 0:
-            self._refuse(line, f"the {name} {cut(text)!r} is no number", "a number from 0, or NA")
+            self._refuse(
+                line, f"the {name} {cut(text)!r} is not a number", "a number from 0, or NA"
+            )
         return found
 
     def pack(self) -> None:
@@ -233,7 +237,7 @@ class _Detections(xml.Gathered):
             packed.frombytes(codes.encode(columns[name]).tobytes())
             if "" in codes.names:
                 row = next(k for k, text in enumerate(columns[name]) if not codes.name(text))
-                self._refuse_row(first + row, f"the {name} {columns[name][row]!r} names nothing")
+                self._refuse_row(first + row, f"the {name} {columns[name][row]!r} is not a name")
         self.accepted += self._decided(columns["decision"], first)
         for column in self.columns:
             column.clear()
@@ -249,7 +253,7 @@ class _Detections(xml.Gathered):
         if wrong.any():
             row = int(np.flatnonzero(wrong)[0])
             large = np.isfinite(numbers[row]) and numbers[row] >= least
-            fault = f"is beyond {most:g}" if large else "is no finite number"
+            fault = f"is beyond {most:g}" if large else "is not a finite number"
             fault = "is negative" if -np.inf < numbers[row] < least else fault
             self._refuse_row(first + row, f"the {name} {cut(texts[row])!r} {fault}")
         return numbers

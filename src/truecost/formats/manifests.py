@@ -76,7 +76,7 @@ def as_output(table: Table, columns: Mapping[str, str]) -> Table:
         return replace(table, frame=table.frame.with_columns(beside))
     if OUTPUT not in table.columns:
         raise InputError(
-            f"{table.source}: a manifest without {OUTPUT} is a reference, and holds no output; if "
-            f"another key holds it, use --map text=KEY"
+            f"{table.source}: no line has the key {OUTPUT}, so this manifest is a reference and "
+            f"contains no output; if the output has another key, use --map text=KEY"
         )
     return replace(table, frame=table.frame.with_columns(beside, text=OUTPUT))

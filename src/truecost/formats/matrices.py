@@ -32,7 +32,7 @@ from typing import Any
 
 import polars as pl
 
-from truecost.errors import InputError, counted, first_five
+from truecost.errors import InputError, counted, first_five, shown_as
 from truecost.formats import text
 from truecost.formats.opening import json_of
 from truecost.formats.reading import joined
@@ -44,8 +44,9 @@ SEED = re.compile(r"(?:(?:seed|run)[ _-]?)?(\d+)", re.IGNORECASE)
 BESIDE = ("seed", "system")  # columns that are no test
 UNNAMED = ("", "Unnamed: 0", "index", "experience", "trained_on")  # the column of the versions
 HOW = (
-    "write a list of rows, [[0.9, 0.1], [0.7, 0.8]], one for each version, with a number or null "
-    "for each test, a list of such or one by seed; or what Avalanche returns"
+    "write a list of rows, [[0.9, 0.1], [0.7, 0.8]]: a row for each version, with a number or "
+    "null for each test. Several runs are a list of such lists, or an object with a list for "
+    "each seed. The output of Avalanche is read too"
 )
 
 
@@ -56,7 +57,7 @@ def read_matrix(data: bytes, source: str) -> Table:
     try:
         found = json_of(text.decoded(data, source))
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{source}: no JSON ({text.caught(error)}); {HOW}") from error
+        raise InputError(f"{source}: this is not JSON ({text.caught(error)}); {HOW}") from error
     return _table(found, source)
 
 
@@ -84,8 +85,8 @@ def of_seeds(tables: Sequence[Table], source: str) -> Table:
     if named and len(named) < len(tables):
         raise InputError(
             f"{source}: {first_five([Path(name).name for name in named])} "
-            f"{'has' if len(named) == 1 else 'have'} a column seed, the other files none: give "
-            f"each file its seed, or none"
+            f"{'has' if len(named) == 1 else 'have'} a column seed, but the other files do not: "
+            "give all files this column, or none"
         )
     names = [Path(table.source).name.removesuffix(".gz") for table in tables]
     seeds = [Path(name).stem for name in names]
@@ -118,7 +119,9 @@ def _arrays_in(data: bytes, source: str) -> Any:
         found = np.load(io.BytesIO(data), allow_pickle=False)
         return _listed(found if isinstance(found, np.ndarray) else dict(found))
     except (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile) as error:
-        raise InputError(f"{source}: no array of numbers ({text.caught(error)}); {HOW}") from error
+        raise InputError(
+            f"{source}: this is not an array of numbers ({text.caught(error)}); {HOW}"
+        ) from error
 
 
 def _listed(given: Any) -> Any:
@@ -186,7 +189,7 @@ def _rows_of(found: Any, source: str) -> tuple[list[Any], list[str] | None, list
         several = {k: v for k, v in found.items() if _is_matrix(v)}
         if len(several) > 1:
             raise InputError(
-                f"{source}: holds {len(several)} matrices, {first_five(several)}: keep one"
+                f"{source}: contains {len(several)} matrices, {first_five(several)}: keep one"
             )
         nested = [k for k, v in found.items() if isinstance(v, dict)]
         if nested and not several:
@@ -196,7 +199,7 @@ def _rows_of(found: Any, source: str) -> tuple[list[Any], list[str] | None, list
             )
         found = next(iter(several.values()), None)
     if not _is_matrix(found):
-        raise InputError(f"{source}: no score matrix: {HOW}")
+        raise InputError(f"{source}: this is not a score matrix: {HOW}")
     return found, None, None
 
 
@@ -222,7 +225,7 @@ def _of_rows(
     names = columns or [str(k) for k in range(width)]
     bad = [(k, cell) for k, row in enumerate(rows) for cell in row if not _is_score(cell)]
     if bad:
-        raise InputError(f"{source}: row {bad[0][0]} holds {bad[0][1]!r}, no number and no null")
+        raise InputError(f"{source}: row {bad[0][0]} contains {bad[0][1]!r}: use numbers and null")
     if len(names) != width or (index is not None and len(index) != len(rows)):
         raise InputError(
             f"{source}: the numbers of names differ from the {len(rows)} rows of {width} scores"
@@ -285,7 +288,7 @@ def _values(key: str, given: Any, source: str) -> list[Any]:
         return given
     if _is_score(given):
         return [given]
-    raise InputError(f"{source}: {key} holds {type(given).__name__}, no values: {HOW}")
+    raise InputError(f"{source}: {key} is {shown_as(given)}, not a list: {HOW}")
 
 
 def tidied(table: Table) -> Table:

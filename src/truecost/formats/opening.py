@@ -63,7 +63,7 @@ class Limit:
     def lifted(self) -> str:
         """The limit, and the way to lift it, for messages."""
         return (
-            f"the limit of {self.size:.12g} bytes; if the file is as it should be, set the "
+            f"the limit of {self.size:.12g} bytes; if the file is correct, set the "
             f"environment variable {self.variable} to a larger number"
         )
 
@@ -175,6 +175,8 @@ def opened(path: str | Path) -> io.BufferedReader:
 
             tidy(place.parent)
         mode = place.stat().st_mode
+        if stat.S_ISDIR(mode):
+            raise InputError(f"{path}: this is a folder: name a file in it")
         if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
             raise InputError(f"{path}: this is a device; give a file, or - for standard input")
         return place.open("rb")
@@ -248,7 +250,7 @@ def _unpacked(packed: Iterator[bytes], source: str, size: int) -> Iterator[bytes
                 total += len(block)
                 if total > limit:
                     raise InputError(
-                        f"{source}: holds, when unpacked, more than {UNPACKED.lifted()}"
+                        f"{source}: contains, when unpacked, more than {UNPACKED.lifted()}"
                     )
                 if block:
                     yield block
@@ -288,7 +290,9 @@ def decoded(data: bytes, kind: type[Kind], source: str, no: str, wanted: str) ->
         said = str(error).replace("`", "").replace(" - at $.", ", at ")
         raise InputError(f"{source}: {no} ({said}); {wanted}") from error
     except (msgspec.DecodeError, ValueError, RecursionError) as error:
-        raise InputError(f"{source}: is no JSON ({why_undecoded(error)}); {wanted}") from error
+        raise InputError(
+            f"{source}: this is not JSON ({why_undecoded(error)}); {wanted}"
+        ) from error
 
 
 def json_of(data: bytes | str, **how: Any) -> Any:

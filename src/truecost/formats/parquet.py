@@ -73,7 +73,7 @@ def _check_pages(data: Data, column: Struct, rows: int, name: str) -> None:
 
 def _between(number: int, most: int, where: str, what: str) -> None:
     if not 0 <= number <= most:
-        raise ValueError(f"{where} declares {number} {what}, where 0 to {most} can be")
+        raise ValueError(f"{where} declares {number} {what}, but 0 to {most} are possible")
 
 
 def _struct(data: Data, at: int, depth: int = 0) -> tuple[Struct, int]:
@@ -115,7 +115,7 @@ def _value(data: Data, at: int, kind: int, depth: int) -> tuple[Any, int]:
     if kind == DOUBLE:
         data[at + 7]  # an IndexError at the end
         return None, at + 8
-    raise ValueError(f"its footer or a page header holds a field of unknown type {kind}")
+    raise ValueError(f"its footer or a page header contains a field of unknown type {kind}")
 
 
 def _list(data: Data, at: int, depth: int) -> tuple[list[Any], int]:
@@ -140,7 +140,7 @@ def _varint(data: Data, at: int) -> tuple[int, int]:
         found |= (byte & 127) << shift
         shift += 7
         if shift > 70:
-            raise ValueError("its footer or a page header holds a number of more than 64 bits")
+            raise ValueError("its footer or a page header contains a number of more than 64 bits")
     return found, at + 1
 
 

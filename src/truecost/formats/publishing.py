@@ -109,7 +109,7 @@ class _Exchange:
                 break
             self.made.append(folder)
         if not folder.is_dir():
-            raise NotADirectoryError(0, f"{folder} is no folder")
+            raise NotADirectoryError(0, f"{folder} is not a folder")
         place.parent.mkdir(parents=True, exist_ok=True)
         if place.is_dir() and not isinstance(content, Mapping):
             raise IsADirectoryError(0, "it is a folder")

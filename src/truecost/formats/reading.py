@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from truecost.errors import InputError, UsageError, counted, first_five
+from truecost.errors import InputError, UsageError, first_five
 from truecost.formats.declared import TRIAL_LIST, Formats, known_by, known_format, loaded
 from truecost.formats.opening import read_bytes, source_name
 from truecost.formats.table import Table
@@ -34,7 +34,8 @@ def listed(path: str, stated: str | None, kinds: Sequence[str]) -> tuple[str, li
     """
     if stated is not None and stated not in kinds:
         raise UsageError(
-            f"{path}: is a folder; folders are read of {' or '.join(kinds)} files, not of {stated}"
+            f"{path}: this is a folder: name a file. Only a folder of {' or '.join(kinds)} files "
+            f"is read, and --input-format is {stated}"
         )
     kinds = kinds if stated is None else (stated,)
     wanted = " or ".join(f".{kind}" for kind in kinds)
@@ -45,14 +46,14 @@ def listed(path: str, stated: str | None, kinds: Sequence[str]) -> tuple[str, li
     others = [file.name for file in files if not _is_of(file, kind)]
     if others:
         raise InputError(
-            f"{path}: {counted(len(others), 'file', 'do')} not end in .{kind}: "
-            f"{first_five(others)}; a folder is read as one file when all in it end in {wanted}, "
-            f"gzipped or not"
+            f"{path}: a folder is read as one file, and all files in it must end in {wanted} "
+            f"(gzipped or not): {first_five(others)} {'does' if len(others) == 1 else 'do'} not. "
+            f"Name a file, or move the others to another folder"
         )
     names = [file.name.removesuffix(".gz") for file in files]
     if twice := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
         raise InputError(
-            f"{path}: {first_five(twice)} is there twice, gzipped and not: leave one out"
+            f"{path}: {first_five(twice)} exists twice, gzipped and not: leave one out"
         )
     return kind, files
 

@@ -234,5 +234,5 @@ def _ids(data: bytes) -> Tried:
     if not words[row]:
         why = "the line is blank"
     elif (same := (words[:row] == words[row]).arg_true()).len():
-        why = f"the id {words[row]!r} stands in line {same[0] + 1} already"
+        why = f"the id {words[row]!r} is already in line {same[0] + 1}"
     return (row + 1, why), int(good.sum()), len(words)

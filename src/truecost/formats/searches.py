@@ -99,7 +99,7 @@ class _Excerpts(xml.Gathered):
         document = terms.document_of(file)
         for name, text in zip(FIELDS, (document, channel), strict=False):
             if not text:
-                self._refuse(line, f"the {name} names nothing")
+                self._refuse(line, f"the {name} is not a name")
         before, first = self.files.setdefault(document, (file, line))
         if before != file:
             self._refuse(
@@ -118,7 +118,7 @@ class _Excerpts(xml.Gathered):
         """A time of an excerpt."""
         found = xml.number(text)
         if found is None or not 0 <= found <= LATEST:
-            fault = "is no finite number" if found is None else "is negative"
+            fault = "is not a finite number" if found is None else "is negative"
             fault = f"is beyond {LATEST:g} s" if (found or 0) > LATEST else fault
             self._refuse(line, f"the {name} {cut(text)!r} {fault}")
         return found
@@ -204,7 +204,7 @@ class _Queries(xml.Gathered):
         if query in self.lines:
             self.refuse(
                 line,
-                f"the query {cut(query)!r} is listed in line {self.lines[query]} already; expected "
+                f"the query {cut(query)!r} is already in line {self.lines[query]}; expected "
                 f"each query once",
             )
         self.lines[query] = line

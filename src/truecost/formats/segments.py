@@ -162,7 +162,7 @@ def _seconds(table: Table, name: str) -> npt.NDArray[np.float64]:
     """A column of finite numbers that are not negative."""
     values = table.numbers(name, name)
     wrong = ~(np.isfinite(values) & (values >= 0))
-    fault = f"whose {name} is no number of seconds from 0"
+    fault = f"whose {name} is not a number of seconds from 0"
     refuse_values(table, wrong, "segment", fault, lambda r: str(values[r]))
     return values
 
@@ -246,7 +246,9 @@ def _objects(data: bytes, source: str) -> list[dict[str, Any]]:
         place = re.search(r"\(byte (\d+)\)", str(error))
         line = f", line {data.count(LINE_BREAK, 0, int(place[1])) + 1}" if place else ""
         lines = "; one object a line? Use --input-format ndjson" if data[:1] == b"{" else ""
-        raise InputError(f"{source}{line}: no JSON ({error}); {EXPECTED}{lines}") from error
+        raise InputError(
+            f"{source}{line}: this is not JSON ({error}); {EXPECTED}{lines}"
+        ) from error
     if not isinstance(found, list):
         whisper = isinstance(found, dict) and isinstance(found.get("segments"), list)
         raise InputError(
@@ -263,17 +265,17 @@ def _check(found: list[Any], needed: Sequence[str], source: str) -> None:
     for number, segment in enumerate(found, 1):
         where = f"{source}, segment {number}"
         if not isinstance(segment, dict):
-            raise InputError(f"{where}: {_kind(segment)} where an object was expected; {EXPECTED}")
+            raise InputError(f"{where}: this is {_kind(segment)}, not an object; {EXPECTED}")
         for key in needed:
             if segment.get(key) is None:
                 raise InputError(f"{where}: there is no {key}; {EXPECTED}{_hint(segment, source)}")
         for key, value in segment.items():
             if isinstance(value, list | dict):
-                raise InputError(f"{where}: {key} holds {_kind(value)}, not a single value")
+                raise InputError(f"{where}: {key} is {_kind(value)}, not a single value")
         for key, kinds in TYPES.items():
             value = segment.get(key)
             if value is not None and type(value) not in kinds:
-                raise InputError(f"{where}: {key} holds {_kind(value)} of another type")
+                raise InputError(f"{where}: {key} is {_kind(value)} of another type")
 
 
 def _hint(segment: dict[str, Any], source: str) -> str:

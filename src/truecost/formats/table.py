@@ -1,7 +1,6 @@
 """`Table`: columns as they were read, which a task reads as texts, numbers or times."""
 
 import math
-import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +12,7 @@ import numpy.typing as npt
 import polars as pl
 
 from truecost.errors import InputError, UsageError, counted, first_five, near, the_columns
-from truecost.names import COLUMNS, LARGEST, NO_NUMBER, ScoreType
+from truecost.names import COLUMNS, LARGEST, NO_NUMBER, ScoreType, without_header
 
 UNITS = ("unit", "unit2")  # keys of what is resampled, which may stand in metadata too
 _OF_OPTIONS = ("condition", "audio", "feature")  # columns that an option names, not a map
@@ -87,10 +86,12 @@ class Table:
     @property
     def listed(self) -> str:
         """List of the columns for messages, and how the file was read."""
-        read = f" (read as {self.layout})" if self.layout else ""
-        if any(re.fullmatch(r"-?\d+\.\d+", str(name)) for name in self.columns):
-            read = " (a name is a number: is the header line missing?)"
-        return f"{the_columns(self.columns)}{read}"
+        return the_columns(self.columns) + f" (read as {self.layout})" * bool(self.layout)
+
+    @property
+    def headless(self) -> str:
+        """The beginning of a message on a missing column; empty unless the header is missing."""
+        return "" if self.in_memory else without_header(self.columns)
 
     def where(self, row: int) -> str:
         """Name of a row (from 0) in messages: its line in the file, or its id."""
@@ -129,7 +130,7 @@ class Table:
         elif meaning in _OF_OPTIONS or " " in meaning:
             how = "name one of these"
         raise UsageError(
-            f"{self.source}: there is no column {name!r} for the "
+            f"{self.source}: {self.headless}there is no column {name!r} for the "
             f"{meaning}{near(name, self.columns)}; {self.listed}: {how}"
         )
 
@@ -164,7 +165,8 @@ class Table:
             parsed = stripped.cast(pl.Float64, strict=False)
             none = stripped.fill_null("").str.to_lowercase().is_in(["", *NO_NUMBER])
             bad = parsed.is_null() & ~none
-            fault = f"of the {meaning} (column {name!r}) where numbers were expected"
+            said = "is not a number" if bad.sum() == 1 else "are not numbers"
+            fault = f"of the {meaning} (column {name!r}) {said}"
             commas = column.filter(bad).head(5).str.contains(r"^\s*-?\d+,\d+\s*$").all()
             hint = " (a decimal comma? write a point)" if commas else ""
             refuse_values(self, bad, "value", fault, lambda r: repr(column[r]), hint)
@@ -203,7 +205,7 @@ class Table:
         if kind is None or kind.is_nested() or kind in WITHOUT_TEXT:
             raise InputError(
                 f"{self.source}: the {meaning} (column {name!r}) needs one text or number per row"
-                + (f"; it holds {kind}" if kind else "")
+                + (f", not {kind}" if kind else "")
             )
         column = self.frame[name]
         if column.dtype.is_float():
@@ -241,9 +243,7 @@ def refuse_values(
     advice: str = "",
     verb: str = "",
 ) -> None:
-    """Refuse wrong rows: InputError with their number (of `noun`), their fault (after a verb that
-    agrees), five of them, and advice.
-    """
+    """Refuse wrong rows: InputError with their number, their fault, five of them, and advice."""
     rows = np.flatnonzero(wrong)
     if len(rows):
         found = f"{counted(len(rows), noun, verb)} {fault}"

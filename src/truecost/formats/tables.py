@@ -51,7 +51,7 @@ def read_columns(data: bytes, kind: str, source: str) -> Table:
 
         size = _parsed(lambda: _unpacked_size(data), f"{source}: ", kind)
         if size > max(UNPACKED.size, PACKED_BY * len(data)):
-            raise InputError(f"{source}: takes, when unpacked, more than {UNPACKED.lifted()}")
+            raise InputError(f"{source}: contains, when unpacked, more than {UNPACKED.lifted()}")
         _parsed(lambda: parquet.check(data), f"{source}: ", kind)
         frame = _parsed(lambda: pl.read_parquet(io.BytesIO(data)), f"{source}: ", kind)
         return _filled(frame, source, -1)
@@ -105,7 +105,8 @@ def _bad_object(data: bytes, source: str, said: str) -> str:
             before, first = kinds.setdefault(name, (kind, number)) if kind else (kind, 0)
             if before != kind:
                 return (
-                    f"{source}, line {number}: column {name!r} holds a {kind}, but a {before} in "
+                    f"{source}, line {number}: column {name!r} contains a {kind} here, but a "
+                    f"{before} in "
                     f"line {first}; a column has one type"
                 )
     return f"{source}: cannot be read as ndjson: {said}"
@@ -117,12 +118,12 @@ def json_object(line: bytes, **how: Any) -> dict[str, Any] | str:
         found = json_of(line, **how)
     except (ValueError, RecursionError) as error:
         why = "nested too deeply" if isinstance(error, RecursionError) else error
-        return f"no JSON object ({why})"
-    return found if isinstance(found, dict) else "no JSON object"
+        return f"this is not a JSON object ({why})"
+    return found if isinstance(found, dict) else "this is not a JSON object"
 
 
 def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is no JSON; write null, or the text {name!r} in quotes")
+    raise ValueError(f"{name} is not JSON; write null, or the text {name!r} in quotes")
 
 
 def _kind(value: object) -> str:
@@ -217,11 +218,11 @@ def read_archive(stream: IO[bytes], source: str) -> Table:
 
     def load() -> Any:
         if stream.read(2) not in (b"PK", b"\x93N"):
-            raise ValueError("it does not begin as one does")
+            raise ValueError("it does not begin like one")
         stream.seek(0)
         with np.load(stream, allow_pickle=False) as archive:
             if isinstance(archive, np.ndarray):
-                raise ValueError("it holds a single array: --input-format npy")
+                raise ValueError("it contains a single array: use --input-format npy")
             _check_sizes(archive.zip)
             return {name: np.asarray(archive[name]) for name in archive.files}
 
@@ -234,7 +235,7 @@ def _check_sizes(archive: Any) -> None:
     """
     packed = (entry for entry in archive.infolist() if entry.compress_type != ZIP_STORED)
     if sum(entry.file_size for entry in packed) > UNPACKED.size:
-        raise ValueError(f"it holds, when unpacked, more than {UNPACKED.lifted()}")
+        raise ValueError(f"it contains, when unpacked, more than {UNPACKED.lifted()}")
     for entry in archive.infolist():
         with archive.open(entry) as member:
             version = np.lib.format.read_magic(member)
@@ -263,7 +264,8 @@ def _loaded(load: Callable[[], Any], source: str, what: str) -> Any:
         why = f"cannot be read as a NumPy {what} ({text.caught(error)})"
         if "pickle" in str(error) or "Object arrays" in str(error):
             why = (
-                "holds Python objects, which are never loaded; save text as fixed-width strings "
+                "it contains Python objects, which are never loaded; save text as fixed-width "
+                "strings "
                 "(array.astype(str)) and numbers as numbers"
             )
         raise InputError(f"{source}: {why}") from error
@@ -279,8 +281,8 @@ def read_folder(folder: Path) -> Table:
     files = sorted(folder.glob("*.npy"))
     if not files:
         raise InputError(
-            f"{folder}: there are no .npy files in this folder; expected scores.npy and "
-            "labels.npy or targets.npy"
+            f"{folder}: this is a folder without .npy files: name a file, or a folder with "
+            "scores.npy and labels.npy or targets.npy"
         )
     arrays = {file.stem: _loaded(partial(_read_file, file), str(file), "array") for file in files}
     return _table(arrays, str(folder))
@@ -291,7 +293,8 @@ def _table(arrays: dict[str, Array], source: str) -> Table:
     if len(rows) != 1:
         sizes = ", ".join(f"{k} {v.shape}" for k, v in arrays.items()) or "none"
         raise InputError(
-            f"{source}: the arrays have different lengths ({sizes}); each needs one entry a trial"
+            f"{source}: the arrays have different lengths ({sizes}): each trial needs one entry "
+            "in each array"
         )
     if rows == {0}:
         raise InputError(f"{source}: the arrays {', '.join(arrays)} have no entries")
@@ -319,7 +322,7 @@ def _series(array: Array, name: str, source: str) -> pl.Series:
         if array.dtype.kind == "U":
             return pl.Series(array.astype(object), dtype=pl.String)
     except (ValueError, SystemError, pl.exceptions.PolarsError) as error:
-        raise InputError(f"{source}: array {name!r}: text that is not Unicode") from error
+        raise InputError(f"{source}: array {name!r} contains text that is not Unicode") from error
     return pl.Series(_plain(array, name, source))
 
 

@@ -181,7 +181,7 @@ class Columns:
         """A column of finite numbers; any other value is refused with its line."""
         self._refuse_headless(key)
         found = self.table.numbers(self.name(key), key)
-        fault = f"whose {key} is no finite number"
+        fault = f"whose {key} is not a finite number"
         self.refuse(~np.isfinite(found), fault, lambda r: str(found[r]))
         return found
 
@@ -246,7 +246,7 @@ class Columns:
         if read and self.name(key) not in names and is_number(pl.Series(names)).any():
             raise InputError(
                 f"{self.table.source}, line 1: there is no column {self.name(key)!r}; the columns "
-                f"are {', '.join(names)}: has the file no header line?"
+                f"are {', '.join(names)}: is the header line missing?"
             )
 
     def refuse(self, wrong: npt.NDArray[np.bool_], fault: str, value: Callable[[int], str]) -> None:

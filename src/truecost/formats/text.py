@@ -276,7 +276,7 @@ def seconds(fields: pl.DataFrame, name: str, source: str) -> pl.Series:
     values = fields[name].cast(pl.Float64, strict=False)
     wrong = ~(values.is_between(0, LATEST)).fill_null(value=False)
     first = (values.filter(wrong)[0] or 0.0) if wrong.any() else 0.0
-    large = f"is beyond {LATEST:g} s" if LATEST < first < math.inf else "is no number of seconds"
+    large = f"is beyond {LATEST:g} s" if LATEST < first < math.inf else "is not a number of seconds"
     fault = "is negative" if first < 0 else large
     refuse(source, fields, wrong, f"the {name} {{{name}!r}} {fault}")
     return values

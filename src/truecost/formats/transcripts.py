@@ -202,9 +202,9 @@ def _missing_id(text: str) -> str:
             f"the line does not end with an id in parentheses: {raw.cut(text)!r}; trn is words (id)"
         )
     held = text[text.rindex("(") + 1 : -1]
-    fault = "is empty" if not held else "holds a blank"
+    fault = "is empty" if not held else "contains a blank"
     if ")" in held:
-        fault = "holds a parenthesis"
+        fault = "contains a parenthesis"
     return f"the id at the end of the line {fault}: {raw.cut(text)!r}; trn is words (id)"
 
 
@@ -310,6 +310,8 @@ def _words(block: pl.DataFrame, source: str) -> pl.DataFrame:
     confidence = given.cast(pl.Float64, strict=False)
     none = given.str.strip_chars("<>").str.to_lowercase().is_in(NO_NUMBER)
     wrong = (confidence.is_null() & ~none).fill_null(value=False)
-    raw.refuse(source, fields, wrong, f"the confidence {{confidence!r}} is no number; ctm is {CTM}")
+    raw.refuse(
+        source, fields, wrong, f"the confidence {{confidence!r}} is not a number; ctm is {CTM}"
+    )
     confidence = confidence.fill_nan(None)
     return fields.select("line", *WORD[:2], start, duration, "word", confidence, *WORD[6:])

@@ -211,9 +211,10 @@ def _broken(data: bytes, source: str, candidates: dict[str, Layout]) -> str:
     if not fit[name] and len(candidates) > 1:
         rest = "; ".join(f"{n}: {c.line}" for n, c in LAYOUTS.items())
         return (
-            f"{source}, line 1: no layout fits this line, nor any other: {text.line_at(data, 1)!r}"
-            f"; the layouts are {rest}; name any other format with --input-format, or use the "
-            f"command of its task (truecost list formats)"
+            f"{source}, line 1: no layout fits this line or any other line: "
+            f"{text.line_at(data, 1)!r}"
+            f"; the layouts are {rest}; name another format with --input-format, or use the "
+            f"command of another task (truecost list formats)"
             + (" (csv: it has commas)" if b"," in data[: data.index(b"\n")] else "")
         )
     total = counted(data.count(b"\n"), "line")
@@ -232,7 +233,7 @@ def _misfit(layout: Layout, fields: list[str]) -> str:
         if name == "label" and fields[k] not in (*layout.words, *layout.more):
             return f"the label {fields[k]!r} is neither {' nor '.join(layout.words)}"
         if name == "score" and not is_number(pl.Series([fields[k]])).all():
-            return f"the score {fields[k]!r} is no number"
+            return f"the score {fields[k]!r} is not a number"
         if name == "attack" and is_number(pl.Series([fields[k]])).all():
             return f"the attack {fields[k]!r} is a number"
         if name == "speaker" and "." in fields[k] and is_number(pl.Series([fields[k]])).all():

@@ -12,7 +12,7 @@ name. Equal tables give equal bytes.
 
 import io
 import zipfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -106,7 +106,7 @@ def _field(table: Table, field: str, name: str, words: tuple[str, ...], kind: st
     if field == "label":
         return _label_texts(table, texts, words, kind)
     bad = (texts.is_null() | texts.str.contains(r"\s")).to_numpy()
-    fault = f"of {name!r} empty or with blanks, which separate fields in {kind}"
+    fault = f"of {name!r} cannot be written as {kind}, whose fields are separated by blanks"
     refuse_values(table, bad, "value", fault, lambda r: repr(texts[r]))
     return texts
 
@@ -123,7 +123,7 @@ def _label_texts(table: Table, texts: pl.Series, words: tuple[str, ...], kind: s
     known = dict(zip((*WORDS, *DIGITS), (*words, *words), strict=True))
     bad = ~texts.is_in(list(known)).fill_null(value=False)
     fault = f"cannot be written as {kind}, which has {' and '.join(words)}"
-    advice = f"; the labels it takes are {', '.join(known)}: name the target with --target"
+    advice = f"; its labels are {', '.join(known)}: name the target with --target"
     refuse_values(table, bad, "label", fault, lambda r: repr(texts[r]), f"{advice} LABEL")
     return texts.replace_strict(known)
 
@@ -143,7 +143,7 @@ def _nist(table: Table) -> Encoded:
     if "score" in names:
         if table.kind != "llr":
             raise UsageError(
-                f"{table.source}: nist-sre holds log-likelihood ratios, but the type of the scores "
+                f"{table.source}: nist-sre has log-likelihood ratios, but the type of the scores "
                 f"is not stated: use --type llr if they are such, or leave them out"
             )
         frame = frame.with_columns(_score_texts(table, names["score"]).alias(names["score"]))
@@ -166,7 +166,9 @@ def flat(table: Table) -> pl.DataFrame:
     for name, matrix in table.matrices.items():
         for k, column in enumerate(matrix.T):
             if f"{name}_{k}" in frame.columns:
-                raise InputError(f"{table.source}: two columns would be named {name}_{k}")
+                raise InputError(
+                    f"{table.source}: two columns would get the name {name}_{k}: rename one of them"
+                )
             frame = frame.with_columns(pl.Series(f"{name}_{k}", column))
     return frame
 
@@ -213,7 +215,8 @@ def plain(column: pl.Series, table: Table) -> pl.Series:
         return column
     if column.dtype.is_nested() or column.dtype in WITHOUT_TEXT:
         raise InputError(
-            f"{table.source}: column {column.name!r} holds {column.dtype}, which a text format "
+            f"{table.source}: column {column.name!r} is of type {column.dtype}, which a text "
+            f"format "
             "cannot store: write parquet or ndjson"
         )
     if column.dtype == pl.Boolean:
@@ -286,8 +289,8 @@ def _stems(arrays: dict[str, bytes]) -> dict[str, bytes]:
     bad = [name for name in arrays if not name or name.startswith(".") or set(name) & set("/\\\0")]
     if bad:
         raise InputError(
-            f"{counted(len(bad), 'column')} cannot name files ({first_five(map(repr, bad))}); "
-            f"write an .npz file"
+            f"{counted(len(bad), 'column')} cannot be names of files "
+            f"({first_five(map(repr, bad))}); write an .npz file"
         )
     return arrays
 
@@ -329,7 +332,7 @@ def write(
     check_target(path, (table.source,), force=force)
     encoded = encode(table, kind, single=ending == ".npy")
     if isinstance(encoded.content, dict) and (ending == ".gz" or stream):
-        raise UsageError(f"{path}: a folder of arrays is no single file: write an .npz file")
+        raise UsageError(f"{path}: a folder of arrays is not a single file: write an .npz file")
     content = _packed(encoded.content) if ending == ".gz" else encoded.content
     if isinstance(content, dict):
         publish({target: {f"{name}.npy": data for name, data in content.items()}})
@@ -347,13 +350,15 @@ def content_of(table: Table, path: str, output_format: str | None = None) -> byt
     return _packed(content) if path.lower().endswith(".gz") else content
 
 
-def format_of(path: str, output_format: str | None) -> str:
+def format_of(path: str, output_format: str | None, formats: Collection[str] = FORMATS) -> str:
     """The format in which a path is written. Default: that of its ending."""
     kind = by_ending(path, WRITTEN) if output_format is None else output_format
     if kind is None:
+        place = Path(path)
+        fault = f"no format has the ending {place.suffix}" if place.suffix else "this name has none"
         raise UsageError(
-            f"{path}: no output format has this ending: change it, or name the format with "
-            f"--output-format: one of {', '.join(FORMATS)}"
+            f"{path}: the ending names a format, but {fault}: write {place.with_suffix('.csv')}, "
+            f"for example, or choose with --output-format from {', '.join(formats)}"
         )
     if kind not in FORMATS:
         raise UsageError(f"output format {kind!r} is not known: choose one of {', '.join(FORMATS)}")

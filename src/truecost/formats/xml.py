@@ -42,9 +42,9 @@ _BOMS = (b"\xff\xfe", b"\xfe\xff")
 _CUT = (3, 5, 6)  # expat's codes: no element found, unclosed token, partial character
 _INVALID = 4
 _FAULTS = {
-    7: "an end tag that is not that of the element that is open",
+    7: "an end tag that does not belong to the open element",
     11: "an entity that XML does not have; write the character itself",
-    19: "the encoding that is declared is not that of the file; declare the one it has",
+    19: "the declared encoding is not the encoding of the file; declare the right one",
 }
 
 
@@ -216,13 +216,16 @@ class _Reading:
         if final and error.code in _CUT:
             return "the XML ends before it is complete: is the file cut short?"
         if error.code != _INVALID:
-            return _FAULTS.get(error.code, f"this is no XML ({said})")
+            return _FAULTS.get(error.code, f"this is not XML ({said})")
         at = self.parser.ErrorByteIndex - self.fed + len(self.window)
         if at >= 0 and not _decodes(self.window[at:], self.encoding):
-            return f"the text is not {self.encoding}; save the file as UTF-8, and declare no other"
+            return (
+                f"the text is not {self.encoding}; save the file as UTF-8, and declare no other "
+                "encoding"
+            )
         if self.window[max(at - 1, 0) : at] == b"&" or self.window[at : at + 1] in (b"&", b"<"):
-            return "this is no XML: & is written &amp; and < is written &lt;"
-        return f"this is no XML ({said})"
+            return "this is not XML: & is written &amp; and < is written &lt;"
+        return f"this is not XML ({said})"
 
     def _declared(self, _: str, encoding: str | None, __: int) -> None:
         """Refuse encodings that cannot be read byte by byte or block by block."""

@@ -2,7 +2,6 @@
 in the user's own tests (`assert_gate`).
 """
 
-import math
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
@@ -10,7 +9,7 @@ from truecost.core.digits import figure, precision, told_apart
 from truecost.core.flags import telling, warning_of
 from truecost.core.results import Comparison, Row
 from truecost.errors import DOOR, UsageError, checked, plural
-from truecost.gates.deciding import Needed, needed, times
+from truecost.gates.deciding import Needed, needed, times, two_digits
 from truecost.gates.gate import (
     LIMITS,
     Gate,
@@ -148,7 +147,8 @@ def _unknown(row: Row) -> str:
     if row.often_undefined:
         share = row.n_undefined / row.n_replicates
         return (
-            f"undefined in {share:.0%} of the replicates: the interval is that of the others only"
+            f"undefined in {share:.0%} of the replicates: the interval is computed from the "
+            "others only"
         )
     return ""
 
@@ -184,11 +184,11 @@ def _too_few(gate: Gate, row: Row, found: Needed) -> str:
     if row.value is not None and (row.value - gate.limit) * (1 if gate.is_upper else -1) > 0:
         side = "above" if gate.is_upper else "below"
         here = found.hours or row.n_units
-        count = "" if found.if_value is None else f" (about {found.if_value - here:.0f} more)"
+        count = f" (about {two_digits(found.if_value - here):,} more)" if found.if_value else ""
         more = "hours" if found.hours else _units_name(row)
         return (
             f"the value itself, {value}, lies {side} the limit {limit}, which lies in the "
-            f"interval: more {more} would more likely make it fail{count}"
+            f"interval: with more {more}, the gate would more likely fail{count}"
         )
     if found.if_value is None:
         return (
@@ -198,33 +198,37 @@ def _too_few(gate: Gate, row: Row, found: Needed) -> str:
     given = f"with 80% power if the true value is {value}"
     if found.stays:
         given = f"if the value stays exactly {figure(row.value, row.scale)}"
-    sure = "no number gives 80% power, as it may lie beyond the limit"
+    what = "hours" if found.hours else _units_name(row)
+    sure = f"no number of {what} gives 80% power, because the true value may lie beyond the limit"
     if found.unsure is not None:
         alike = row.units_by_factor and not found.hours
-        sure = times(row, found.unsure) if alike else f"{found.unsure} in all"
+        sure = times(row, found.unsure) if alike else f"{two_digits(found.unsure):,} in all"
+        sure += " would be needed"
     more = _more_units(row, found.if_value)
     if found.hours:
-        more = f"about {found.if_value - found.hours:.0f} more hours would decide, "
-        more += f"{found.if_value} in all,"
+        more = _more(found.if_value, found.hours, "hours")
     return (
-        f"the limit {limit} lies in the interval: {more} {given}; "
-        f"allowing for the uncertainty of the value, {sure}"
+        f"the limit {limit} lies in the interval: {more} {given}. "
+        f"Allowing for the uncertainty of the value, {sure}"
     )
 
 
 def _more_units(row: Row, units: int) -> str:
-    """`about 300 more speakers would decide, 400 in all,`; the units of crossed factors all grow by
-    one ratio.
-    """
+    """The additional units that would decide; those of crossed factors all grow by one ratio."""
     if row.units_by_factor:
         grown = ", ".join(
-            f"{math.ceil(n * units / row.n_units)} of {name}"
+            f"{two_digits(n * units / row.n_units):,} of {name}"
             for name, n in row.units_by_factor.items()
         )
         return f"about {times(row, units)} units would decide ({grown})"
-    more = units - row.n_units
-    what = (row.factors or ("unit",))[0] if more == 1 else _units_name(row)
-    return f"about {more} more {what} would decide, {units} in all,"
+    one = units - row.n_units == 1
+    return _more(units, row.n_units, (row.factors or ("unit",))[0] if one else _units_name(row))
+
+
+def _more(wanted: float, present: float, what: str) -> str:
+    """`about 300 more speakers would decide (420 in all)`."""
+    more = two_digits(wanted - present)
+    return f"about {more:,} more {what} would decide ({present + more:,.12g} in all)"
 
 
 def _units_name(row: Row) -> str:
@@ -284,7 +288,7 @@ def assert_gate(
     >>> trials = tc.Trials.from_arrays([1, 0] * 30, [1, 0] * 25 + [0, 1] * 5, kind="decision")
     >>> [error] = tc.score_system(trials, tc.Scoring(measures=("total_error",)))
     >>> tc.assert_gate(error, max_upper=0.3).message
-    'the upper end 28.0% is within the limit; warning: each trial was its own unit'
+    'the upper end 28.0% is within the limit; warning: each trial was resampled on its own'
     """
     __tracebackhide__ = True  # pytest shows the line of the test
     row = estimate.difference if isinstance(estimate, Comparison) else estimate

@@ -2,7 +2,7 @@
 
 Formulas of `needed`: `away` is the distance from the value to the limit, `arm` that to the end of
 the interval on this side; the standard error is SE = arm / z, with z the normal quantile of the
-level. With N instead of n units the arm is arm sqrt(n / N), and the gate decides with 80 % power if
+level. With N instead of n units the arm is arm sqrt(n / N), and the gate decides with 80% power if
 
 - the truth is the value: N = n ((z + .84) / z * arm / away)^2;
 - the truth is as uncertain as the interval shows: z r + .84 sqrt(1 - r^2) <= away / SE with
@@ -28,7 +28,7 @@ ENDS_OF_RATES = ((0.0, True), (1.0, False))  # a rate there, and whether it is i
 
 @dataclass(frozen=True)
 class Needed:
-    """Total units, or hours of events in time, that decide a gate with 80 % power: if the truth is
+    """Total units, or hours of events in time, that decide a gate with 80% power: if the truth is
     the value, and if it is as uncertain as the interval shows; None where no number is enough.
     """
 
@@ -39,7 +39,7 @@ class Needed:
 
 
 def needed(gate: Gate, row: Row) -> Needed:
-    """Units that would decide a gate with 80 % power, if the limit is inside the interval."""
+    """Units that would decide a gate with 80% power, if the limit is inside the interval."""
     if row.value is None or row.lower is None or row.upper is None or not row.n_units:
         return Needed()
     if heard := Heard.from_row(row):
@@ -55,7 +55,7 @@ def needed(gate: Gate, row: Row) -> Needed:
 
 
 def more_units(row: Row) -> str:
-    """`About 260 more speakers would be needed to show a difference of this size`, with 80 % power;
+    """`About 260 more speakers would be needed to show a difference of this size`, with 80% power;
     empty where the number is too large to collect.
     """
     wanted = needed(Gate(measure=row.measure, max_upper=0.0), row).if_value
@@ -64,11 +64,16 @@ def more_units(row: Row) -> str:
     if row.units_by_factor:  # crossed: all of them grow by one ratio
         more = f"{times(row, wanted)} units of each factor ({', '.join(row.units_by_factor)})"
     else:
-        number = wanted - row.n_units
-        step = 10 ** max(len(str(number)) - 2, 0)  # two digits: no more are known
         units = plural(row.factors[0] if row.factors else "unit")
-        more = f"{-(-number // step) * step:,} more {units}"
+        more = f"{two_digits(wanted - row.n_units):,} more {units}"
     return f"About {more} would be needed to show a difference of this size"
+
+
+def two_digits(number: float) -> int:
+    """A number of units or hours, rounded up to two digits: no more are known."""
+    whole = math.ceil(number)
+    step: int = 10 ** max(len(str(whole)) - 2, 0)
+    return -(-whole // step) * step
 
 
 def times(row: Row, units: int) -> str:

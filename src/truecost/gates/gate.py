@@ -252,7 +252,7 @@ def _rows_named(gate: Gate, what: str, rows: Sequence[Row]) -> list[Row]:
     first = (_names(row, what)[0] for row in rows)
     names = list(dict.fromkeys(name for name in first if name is not None))
     listed = "; ".join(names) if what == "subset" else ", ".join(names)
-    has = f"there are: {listed}" if names else f"the result names no {what}"
+    has = f"there are: {listed}" if names else f"the result has no {what}"
     raise UsageError(
         f"gate {gate.title}: there is no {what} {wanted!r}{near(wanted, names)}; {has}"
     )

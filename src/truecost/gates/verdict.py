@@ -13,7 +13,7 @@ from typing import Any, Literal
 import msgspec
 
 from truecost.core.digits import Scale, figure, figures, scale_of
-from truecost.errors import UsageError, near, visible
+from truecost.errors import UsageError, near, share_of, visible
 from truecost.formats.opening import read_toml
 from truecost.gates.gate import APART, DIMS, LIMITS, Gate
 from truecost.tasks.measures import find_of_any_task
@@ -53,7 +53,7 @@ def parse_gate(text: str) -> Gate:
     head = text if first is None else text[: marks[first].start()]
     if (wrong := ANY.search(head)) and not _is_measure(head.strip()):
         if wrong[1] in KEYS:
-            raise UsageError(f"gate {text!r}: a colon stands before the first key: {FORM}")
+            raise UsageError(f"gate {text!r}: write a colon before the first key: {FORM}")
         raise UsageError(f"gate {text!r}: {unknown_key(wrong[1])}")
     if first is None or not head.strip():
         raise UsageError(f"gate {text!r} is not understood: {FORM}")
@@ -63,7 +63,7 @@ def parse_gate(text: str) -> Gate:
     ends = [mark.start() for mark in marks[1:]] + [len(text)]
     for mark, end in zip(marks, ends, strict=True):
         if mark[2] in found:
-            raise UsageError(f"gate {text!r}: {mark[2]} is given twice")
+            raise UsageError(f"gate {text!r}: {mark[2]} is given twice: give it once")
         found[mark[2]] = _value(text, mark[2], text[mark.end() : end].strip())
     return Gate(**found)
 
@@ -89,7 +89,7 @@ def _value(text: str, key: str, value: str) -> str | float:
             raise UsageError(f"gate {text!r}: {unknown_key(wrong[1])}") from None
         raise UsageError(
             f"gate {text!r}: {key} is {value!r}, which is not a number: write it in the unit "
-            f"of the measure, such as {key}=0.3"
+            f"of the measure, such as {key}=0.3{share_of(value)}"
         ) from None
 
 
@@ -139,7 +139,7 @@ def refuse_twice(gates: Sequence[Gate], places: Sequence[str]) -> None:
 def _gate(table: Any, where: str) -> Gate:
     """One table as a gate; its errors name the file and the gate."""
     if not isinstance(table, Mapping):
-        raise UsageError(f"{where}: is no table: write [[gate]] above it")
+        raise UsageError(f"{where}: this is not a table: write [[gate]] above it")
     if wrong := [key for key in table if key not in ("measure", *KEYS)]:
         raise UsageError(f"{where}: {unknown_key(wrong[0])}")
     try:
@@ -153,6 +153,8 @@ def _gate(table: Any, where: str) -> Gate:
 def _plain(said: str) -> str:
     """A validation error in the words of the file."""
     what, _, place = said.partition(" - at `$.")
+    what = re.sub(r"Object missing required field `(\w+)`", r"\1 is missing", what)
+    what = re.sub(r"Expected `float[^`]*`, got `str`", "write a number without quotes", what)
     return f"{place.rstrip('`')}: {what}" if place else what
 
 
@@ -196,13 +198,13 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         Explanation of the state in a sentence.
     units_needed : int or None
         Approximate number of units, in all, that would decide an undecided gate with a power of
-        80 %, if the true value is the measured value: n ((z + 0.84) / z * a / w)^2.
+        80%, if the true value is the measured value: n ((z + 0.84) / z * a / w)^2.
 
         - n: present number of units;
         - a: distance from the value to the end of the interval that is beyond the limit, or to the
           other end if the value itself is beyond the limit;
         - w: distance from the value to the limit;
-        - z: normal quantile (1.96 at a level of 95 %).
+        - z: normal quantile (1.96 at a level of 95%).
     hours_needed : int or None
         Corresponding number of hours of audio, for rates of events in time.
     reason : str or None

@@ -90,9 +90,8 @@ def check_stream(stream: Stream, beside: Batch | None) -> None:
             raise InputError(f"{described(batch)}: a time is not finite; give seconds")
     if twice := repeated(name for batch in batches for name in batch.ids):
         raise InputError(
-            f"{_stream(stream)}item {first_five(map(repr, twice))} occurs twice in the stream and "
-            "what is learnt before it: an item may be asked about once; remove the copy, or give "
-            "it an id of its own"
+            f"{_stream(stream)}item {first_five(map(repr, twice))} occurs twice in the stream, or "
+            "in the stream and its bootstrap set or pool: remove the copy, or give it another id"
         )
 
 
@@ -101,7 +100,8 @@ def check_batches(batches: Sequence[Batch], where: str = "") -> None:
     for place, batch in enumerate(batches):
         if batch.index != place:
             raise InputError(
-                f"{where}{described(batch)} stands at place {place}: batches are numbered from 0"
+                f"{where}{described(batch)} must have the number {place}: batches are numbered "
+                "from 0 in their order"
             )
         _check_size(batch, where)
 
@@ -110,8 +110,9 @@ def _check_size(batch: Batch, where: str = "") -> None:
     """Refuse a batch without items, or with features of others."""
     if not len(batch) or len(batch.features) != len(batch):
         raise InputError(
-            f"{where}{described(batch)} has {counted(len(batch), 'item')} and features of "
-            f"{len(batch.features)}: both must be the same and not 0"
+            f"{where}{described(batch)} has {counted(len(batch), 'item')} and "
+            f"{counted(len(batch.features), 'row')} of features: give one row of features for each "
+            "item, and at least one item"
         )
 
 
@@ -140,7 +141,9 @@ def check_outputs(outputs: object, told: Stream | Task, batch: Batch, where: str
             continue
         if not isinstance(array, np.ndarray) or array.dtype.kind not in "fiu":
             said = f"{array.dtype} array" if isinstance(array, np.ndarray) else type(array).__name__
-            raise InputError(f"{where}: its {name} are a {said}, expected an array of float64")
+            raise InputError(
+                f"{where}: the type of its {name} is {said}, expected an array of float64"
+            )
         checked_array(array, shape, name, where, batch.ids)
     return outputs
 
@@ -154,13 +157,13 @@ def checked_array(
     try:
         array = np.ascontiguousarray(values, np.float64)
     except (TypeError, ValueError) as error:
-        raise InputError(f"{where}: its {what} are no numbers: {error}") from error
+        raise InputError(f"{where}: the values of its {what} are not numbers ({error})") from error
     if array.ndim != len(shape) or any(
         got == 0 if wanted is None else got != wanted
         for wanted, got in zip(shape, array.shape, strict=True)
     ):
         words = " x ".join("any" if n is None else str(n) for n in shape)
-        raise InputError(f"{where}: its {what} have the shape {array.shape}, expected {words}")
+        raise InputError(f"{where}: the shape of its {what} is {array.shape}, expected {words}")
     rows = array if array.ndim > 1 else array[:, None]
     bad, expected = ~np.isfinite(rows).all(axis=-1), FINITE
     if what in ("probabilities", "members") and not bad.any():
@@ -180,7 +183,7 @@ def check_questions(
 ) -> tuple[Question, ...]:
     """The questions of a system, when they may be asked."""
     where = f"{who}, {described(batch)}"
-    only = f"which is no item of this batch ({first_five(batch.ids)}): only items of the batch can"
+    only = f"which is not in this batch ({first_five(batch.ids)}): only items of the batch can"
     return check_asked(questions, allowed, batch.ids, where, f"{only} be asked about")
 
 
@@ -192,8 +195,8 @@ def check_asked(
         raise InputError(f"{where}: it asked {questions!r:.200}, expected a list of Question")
     if len(questions) > allowed:
         raise InputError(
-            f"{where}: it asked {counted(len(questions), 'question')} where the budget leaves "
-            f"{allowed}; a system may ask fewer, never more"
+            f"{where}: it asked {counted(len(questions), 'question')}, but the budget allows "
+            f"only {allowed} more"
         )
     known = set(known)
     strange = [question.id for question in questions if question.id not in known]
@@ -201,8 +204,7 @@ def check_asked(
         raise InputError(f"{where}: it asked about {first_five(map(repr, strange))}, {only}")
     if twice := [question.id for question in repeated(questions)]:
         raise InputError(
-            f"{where}: it asked twice about {first_five(map(repr, twice))}; a question is asked "
-            "once"
+            f"{where}: it asked twice about {first_five(map(repr, twice))}: ask each question once"
         )
     return tuple(questions)
 
@@ -211,19 +213,22 @@ def check_answer(answer: Answer, question: Question, stream: Stream, batch: Batc
     """An answer, when it can be one to this question."""
     where = f"expert {answer.expert}, {described(batch)}, item {question.id!r}"
     if (answer.id, answer.part) != (question.id, question.part):
-        raise InputError(f"{where}: the answer is about {answer.id!r} {answer.part}".rstrip())
+        other = f"{answer.id!r} {answer.part}".rstrip()
+        raise InputError(f"{where}: the answer is about {other}, which was not asked")
     if not (math.isfinite(answer.seconds) and answer.seconds >= 0):
-        raise InputError(f"{where}: it took {answer.seconds} seconds, expected 0 or more")
+        raise InputError(f"{where}: the answer took {answer.seconds} seconds, expected 0 or more")
     if not (isinstance(answer.delay, int) and answer.delay >= 0):
-        raise InputError(f"{where}: the delay is {answer.delay}, expected batches, 0 or more")
+        raise InputError(
+            f"{where}: the delay is {answer.delay}, expected a number of batches, 0 or more"
+        )
     if answer.label is not None and not is_label(answer.label, stream):
         raise InputError(
             f"{where}: the answer is {answer.label!r}, expected {expected_answer(stream)}"
         )
     if answer.verdict not in ("", "right", "wrong") or (answer.verdict and answer.label):
         raise InputError(
-            f"{where}: the verdict is {answer.verdict!r} beside the label {answer.label!r}, "
-            "expected right or wrong without a label, or none"
+            f"{where}: the verdict is {answer.verdict!r} and the label {answer.label!r}: give "
+            "a label without a verdict, or the verdict right or wrong without a label"
         )
     for name in ("words", "actions"):
         amount = getattr(answer, name)
@@ -282,8 +287,8 @@ def _check_decisions(decisions: object, told: Stream | Task, batch: Batch, where
     if not isinstance(decisions, Sequence) or len(decisions) != len(batch):
         said = len(decisions) if isinstance(decisions, Sequence) else type(decisions).__name__
         raise InputError(
-            f"{where}: its decisions are {said}, expected one for each of the "
-            f"{counted(len(batch), 'item')}"
+            f"{where}: the {'type' if isinstance(said, str) else 'number'} of its decisions is "
+            f"{said}, expected one for each of the {counted(len(batch), 'item')}"
         )
     wrong = {one for one in set(decisions) if not is_label(one, told)}
     if wrong:
@@ -301,5 +306,5 @@ def read_noted(place: Path, kind: Any = Any) -> Any:
     except (OSError, ValueError, RecursionError, msgspec.ValidationError) as error:
         raise InputError(
             f"{place}: is damaged, or was not written by a run ({caught(error)}): restore it, "
-            "or start a new run at another place"
+            "or start a new run in another folder"
         ) from error

@@ -26,12 +26,13 @@ def stacked(vectors: Sequence[Array], ids: Sequence[str], what: str) -> Floats:
         expected = rows[0].shape if rows else (row.size,)
         if row.dtype.kind not in "biuf" or row.ndim != 1 or row.shape != expected or not row.size:
             raise InputError(
-                f"{what} gave for {name} {row.dtype} of shape {row.shape}; expected a vector of "
+                f"{what} returned for {name} an array of {row.dtype} with the shape {row.shape}; "
+                "expected a vector of "
                 + (f"{expected[0]} numbers, as for {ids[0]}" if rows else "numbers")
             )
         if not np.isfinite(row).all():
             raise InputError(
-                f"{what} gave for {name} numbers that are not finite: {first_five(row)}"
+                f"{what} returned for {name} numbers that are not finite: {first_five(row)}"
             )
         rows.append(row)
     return np.asarray(rows, np.float64)
@@ -237,7 +238,9 @@ def _clip_names(tsv: Path, label: str) -> Iterator[tuple[str, str]]:
             )
         name, language = fields[header.index("path")], fields[header.index(label)]
         if not name or not language:
-            raise InputError(f"{tsv}, line {number}: no {'path' if not name else label} there")
+            raise InputError(
+                f"{tsv}, line {number}: column {'path' if not name else label} is empty"
+            )
         yield name, language
 
 
@@ -303,7 +306,7 @@ def _vector(features: Mapping[str, Any], keys: list[Any], row: str, name: str) -
         f"{k} = {v!r}" for k, v in features.items() if not isinstance(v, int | float | np.number)
     ]
     if bad:
-        raise InputError(f"{name}, item {row}: features that are no numbers: {first_five(bad)}")
+        raise InputError(f"{name}, item {row}: features that are not numbers: {first_five(bad)}")
     return np.asarray([float(features[key]) for key in keys])
 
 

@@ -69,8 +69,9 @@ def right_of(known: Mapping[str, str], item: str, noun: str) -> str:
         return known[item]
     except KeyError:
         raise InputError(
-            f"item {item!r} has no {noun}, so it cannot be answered: {noun}s are known of "
-            f"{len(known)} items; give one of each item that may be asked"
+            f"item {item!r} has no {noun}, so no question about it can be answered: "
+            f"{counted(len(known), 'item', 'have')} a {noun}; give the {noun} of every item that "
+            "may be asked about"
         ) from None
 
 
@@ -174,7 +175,7 @@ def _answers_of(
     strange = sorted(labels - set(classes))
     if strange:
         raise InputError(
-            f"{named('label', strange, 'are')} none of the classes {first_five(classes)}: name "
+            f"{named('label', strange, 'are')} not among the classes {first_five(classes)}: name "
             "all classes, or correct the labels"
         )
     return classes, {name: place for place, name in enumerate(classes)}
@@ -185,7 +186,7 @@ def _number(label: str) -> float:
     number = number_of(label)
     if math.isnan(number):
         raise InputError(
-            f"the label {label!r} is no finite number: give numbers, or name the classes"
+            f"the label {label!r} is not a finite number: give numbers, or name the classes"
         )
     return number
 
@@ -209,8 +210,8 @@ def range_of(delay: int | tuple[int, int]) -> tuple[int, int]:
     low, high = delay if isinstance(delay, tuple) else (delay, delay)
     if not (isinstance(low, int) and isinstance(high, int) and 0 <= low <= high):
         raise UsageError(
-            f"delay is {delay}: it must be a number of batches (0 or more), or the least and the "
-            "most of them, such as (0, 3)"
+            f"delay is {delay}: it must be a number of batches (0 or more), or the smallest "
+            "and the largest number, such as (0, 3)"
         )
     return low, high
 

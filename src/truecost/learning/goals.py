@@ -62,7 +62,8 @@ def goals_of(source: Source, items: Items) -> list[Goal]:
         return _goals_without_labels(source, items.source)
     if source.classes:
         raise UsageError(
-            f"[source] classes: {items.source} has labels, whose classes these are: leave it out"
+            f"[source] classes: {items.source} has labels, which name the classes already: leave "
+            "classes out"
         )
     if source.kind == "numbers":
         _check_numbers(items)
@@ -118,8 +119,8 @@ def _targets(source: Source, classes: tuple[str, ...], where: str) -> tuple[str,
         return ()
     for target in source.asked:
         if target not in classes:
-            said = f"[source] target {target!r} is no label of {where}{near(target, classes)}"
-            raise UsageError(f"{said}: they are {first_five(classes)}")
+            said = f"[source] target {target!r} is not a label of {where}{near(target, classes)}"
+            raise UsageError(f"{said}: the labels are {first_five(classes)}")
     return source.asked
 
 
@@ -129,8 +130,9 @@ def _check_numbers(items: Items) -> None:
     if bad:
         shown = first_five(f"{label!r} of {name}" for name, label in bad)
         raise InputError(
-            f"{items.source}: {counted(len(bad), 'label', 'are')} no finite number ({shown}); "
-            f"for words set kind = 'classes' or target = '...'"
+            f"{items.source}: labels must be finite numbers, but "
+            f"{counted(len(bad), 'label', 'are')} not ({shown}); "
+            f"for classes set kind = 'classes' or target = '...'"
         )
 
 
@@ -139,7 +141,7 @@ def check_length(where: str, source: Source, there: int) -> None:
     if source.items and source.items > there:
         raise UsageError(
             f"[source] items = {source.items}: {where} has {counted(there, 'item')} for the "
-            f"stream: ask for fewer"
+            f"stream: lower items"
         )
 
 
@@ -147,9 +149,9 @@ def check_pool(where: str, source: Source, wanted: int, there: int) -> None:
     """Refuse a pool that is larger than what is left."""
     if wanted > there:
         raise UsageError(
-            f"[source] pool = {source.pool}: {wanted} wanted, but {where} has "
-            f"{counted(there, 'item')} beside the stream and its bootstrap set: ask for a smaller "
-            f"pool or a shorter stream"
+            f"[source] pool = {source.pool}: a pool of {counted(wanted, 'item')} is needed, but "
+            f"{where} has {counted(there, 'item')} beside the stream and its bootstrap set: lower "
+            "pool, or items"
         )
 
 
@@ -159,20 +161,20 @@ def check_bootstrap(
     """Refuse a bootstrap set for which there are not enough items, or not of both classes, as far
     as their labels are known.
     """
-    needed = [("item", len(chosen), size)]
+    needed = [("", len(chosen), size)]
     if goal.kind == "detection" and len(codes):
         targets = int((codes[chosen] == "1").sum())
         needed = [
-            (f"target {goal.target!r}", targets, (size + 1) // 2),
-            (f"item that is not {goal.target!r}", len(chosen) - targets, size // 2),
+            (f" of class {goal.target!r}", targets, (size + 1) // 2),
+            (" of other classes", len(chosen) - targets, size // 2),
         ]
     place = "before the stream" if in_time else "beside the stream"
     for kind, found, wanted in needed:
         if found < wanted:
             raise InputError(
-                f"{where}: the bootstrap set needs {wanted} of this kind: {kind}; there "
-                f"{'is' if found == 1 else 'are'} {found} {place}: ask for a smaller bootstrap "
-                f"set, or for fewer items in the stream"
+                f"{where}: the bootstrap set needs {counted(wanted, 'item')}{kind}, but there "
+                f"{'is' if found == 1 else 'are'} {found} {place}: lower bootstrap under [loop], "
+                f"or items under [source]"
             )
 
 
@@ -183,9 +185,9 @@ def check_times(where: str, items: Items, rows: Rows) -> None:
     back = np.flatnonzero(np.diff(items.times[rows]) < 0)
     if len(back):
         raise InputError(
-            f"{where}, order = 'given': item {items.ids[rows[back[0] + 1]]} arrives before the one "
-            f"that stands before it ({counted(len(back), 'such item')}): set order = 'time', or "
-            f"leave out the column of times"
+            f"{where}, order = 'given': the time of item {items.ids[rows[back[0] + 1]]} is earlier "
+            f"than that of the item before it ({counted(len(back), 'such item')}): set order = "
+            f"'time', or leave out the column of times"
         )
 
 
@@ -225,8 +227,8 @@ def dirichlet_order(
                 [chunk[k] for chunk in pieces for k in draws.permutation(len(chunk))]
             )
     raise InputError(
-        f"{ATTEMPTS} draws of {number} chunks left one with fewer than {LEAST} of {len(codes)} "
-        f"items: take fewer chunks, or a concentration above {concentration:g}"
+        f"{ATTEMPTS} random draws of {number} chunks each had a chunk with fewer than {LEAST} of "
+        f"{len(codes)} items: set fewer chunks, or a concentration above {concentration:g}"
     )
 
 

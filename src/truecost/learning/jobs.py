@@ -207,8 +207,8 @@ def _checked_view(recipe: Recipe, seed: int, folder: Path) -> Any:
         publish({place: json.dumps(found, indent=2) + "\n"})
     elif read_noted(place) != found:
         raise InputError(
-            f"{place}: {recipe.other} that this run began with: the data or the libraries changed; "
-            f"restore them, or start a new run at another place"
+            f"{place}: {recipe.other} with which this run began: the data or the libraries "
+            f"changed; restore them, or start a new run with another --output"
         )
     return made
 

@@ -97,8 +97,8 @@ def understood(path: Path, lines: Sequence[bytes]) -> list[Event]:
             events.append(_DECODER.decode(line))
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise InputError(
-                f"{path}, line {number}: no event ({error}): {shortened(line)}; only a log that "
-                f"truecost wrote can be resumed"
+                f"{path}, line {number}: this is not an event ({error}): {shortened(line)}; only "
+                f"a log that truecost wrote can be resumed"
             ) from error
     return events
 
@@ -111,9 +111,9 @@ def refuse_change(path: Path, position: int, known: Event, event: Event) -> None
     if parts:
         raise InputError(
             f"{path}, line {position + 1}: the run cannot be resumed, as the learner, the data or "
-            f"the settings have changed: {shortened(msgspec.json.encode(known))} was "
-            f"recorded, now comes {shortened(msgspec.json.encode(event))} (they differ in "
-            f"{', '.join(parts)}); restore what was changed, or start a new run at another place"
+            f"the settings have changed: the log has {shortened(msgspec.json.encode(known))}, "
+            f"but the run now makes {shortened(msgspec.json.encode(event))} (they differ in "
+            f"{', '.join(parts)}); restore what was changed, or start a new run in another folder"
         )
 
 
@@ -199,9 +199,7 @@ class LogWriter:
         place = Path(path)
         data = _stored(place)
         if data and not resume:
-            raise UsageError(
-                f"{place}: there is a log already; resume it, or write to another place"
-            )
+            raise UsageError(f"{place}: there is a log already: resume it, or name another file")
         *lines, tail = data.split(b"\n")
         if is_event(tail):  # it only lacks the line break
             return cls(place, [*lines, tail], b"", len(data))
@@ -330,8 +328,8 @@ class LogWriter:
         """A beginning that is less than a line must be the beginning of what is written."""
         if self._tail and not self._lines and not data.startswith(self._tail):
             raise InputError(
-                f"{self.path}, line 1: this is no beginning of the log of this run: "
-                f"{shortened(self._tail)}; write to another place"
+                f"{self.path}, line 1: the log of this run does not begin with this line: "
+                f"{shortened(self._tail)}; name another file"
             )
 
     def _begin(self) -> int:

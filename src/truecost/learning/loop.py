@@ -244,7 +244,10 @@ def run_stream(
         events that this run would not write.
     """
     if not isinstance(system, System):
-        raise UsageError(f"{name_of(system)} cannot ask: join it with a strategy (`Asking`)")
+        raise UsageError(
+            f"{name_of(system)} has no method ask: combine it with a strategy, Asking(learner, "
+            "strategy)"
+        )
     check_budget(budget.count, stream)
     check_stream(stream, stream.bootstrap)
     what = (stream, system, expert, log, str(budget))
@@ -342,7 +345,7 @@ def run_passive(
     """
     pool = stream.pool
     if pool is None:
-        raise UsageError("the passive baseline needs a training pool, and the stream has none")
+        raise UsageError("the passive baseline needs a training pool: set pool under [source]")
     check_stream(stream, pool)
     unknown = next((name for name in pool.ids if name not in stream.labels), None)
     if unknown is not None:

@@ -25,7 +25,7 @@ AMOUNT = partial(Option, default=0.0, shown="0", ge=0)
 
 def _view(what: str) -> Option:
     """The content of an item that people see or hear."""
-    return Option(f"{what} of an item: a path with {{id}} in it, or a column of paths (tables).")
+    return Option(f"{what} of an item: a path with {{id}} in it, or a column of paths.")
 
 
 class SourceTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
@@ -47,8 +47,8 @@ class SourceTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     extractor: Annotated[
         str | None,
         Option(
-            "module:function that turns the path of a clip into a vector; looked for in the "
-            "folder of [loop] too."
+            "module:function that turns the path of a clip into a vector; also searched in "
+            "the folder of [loop]."
         ),
     ] = None
     id: Annotated[str | None, Option("Column with the id of an item.")] = None
@@ -200,7 +200,7 @@ class LearnerTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     ] = ()
     python: Annotated[
         str | None,
-        Option("module:function that makes the learner (callable); looked for in that folder too."),
+        Option("module:function that makes the learner; also searched in the folder of [loop]."),
     ] = None
     timeout: Annotated[
         float | None, Option("Longest time in seconds for an answer of a program.", gt=0)
@@ -254,7 +254,7 @@ class ExpertTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
             ge=0,
         ),
     ] = None
-    cost: Annotated[dict[str, Seconds], Option("The same by class.")] = msgspec.field(
+    cost: Annotated[dict[str, Seconds], Option("Active time by class.")] = msgspec.field(
         default_factory=dict
     )
     error_rate: Annotated[float | None, AMOUNT("Share of wrong answers.", le=1)] = None
@@ -274,7 +274,7 @@ class ExpertTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
         int | None, Option("Number of people who answer each question.", default=1, ge=1)
     ] = None
     gold: Annotated[
-        str | None, Option("Column with known answers, to check the answers of people (tables).")
+        str | None, Option("Column with known answers, to check the answers of people.")
     ] = None
     guess: Annotated[
         Literal["hidden", "shown"] | None,
@@ -286,14 +286,19 @@ class ExpertTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     ask: Annotated[str | None, Option("Text of the question.")] = None
     audio: Annotated[str | None, _view("Sound (.wav)")] = None
     image: Annotated[str | None, _view("Image")] = None
-    text: Annotated[str | None, Option("Column with the text that people see (tables).")] = None
+    text: Annotated[str | None, Option("Column with the text that people see.")] = None
     idle: Annotated[
         float | None,
         Option("Longest pause in seconds that counts as work.", default=30.0, ge=0),
     ] = None
     tail: Annotated[
         float | None,
-        Option("Seconds at the start of a longer pause that count as work.", default=0.0, ge=0),
+        Option(
+            "Seconds at the start of a longer pause that count as work.",
+            default=0.0,
+            shown="0",
+            ge=0,
+        ),
     ] = None
     port: Annotated[int | None, Option("Port of the page.", shown="a free one", ge=1, le=65535)] = (
         None
@@ -311,14 +316,14 @@ class SweepTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
         tuple[int, ...],
         Option(
             "Questions per batch, comma-separated.",
-            shown="those under [sweep]",
+            shown="those of [sweep] in the study",
             read=whole_numbers,
             ge=0,
         ),
     ] = ()
     strategies: Annotated[
         tuple[str, ...],
-        Option("Strategies, comma-separated.", shown="that of [strategy]", read=words),
+        Option("Strategies, comma-separated.", shown="that of [strategy] in the study", read=words),
     ] = ()
     options: Annotated[
         dict[str, dict[str, Any]],

@@ -259,7 +259,7 @@ class _Worker:
         code = self.process.wait()
         if code < 0:
             name = signal.Signals(-code).name
-            hint = "; the memory may be too small: take fewer --jobs" if name == "SIGKILL" else ""
+            hint = "; the memory may be too small: use fewer --jobs" if name == "SIGKILL" else ""
             return f"the process of this job was ended from outside ({name}){hint}"
         return f"the process of this job ended by itself (exit code {code})"
 

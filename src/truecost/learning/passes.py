@@ -21,7 +21,7 @@ from typing import Annotated, Any, ClassVar, TypedDict, cast
 
 import msgspec
 
-from truecost.errors import UsageError
+from truecost.errors import UsageError, counted
 from truecost.formats import Table, read
 from truecost.learning.checking import error_context
 from truecost.learning.expert import ReferenceExpert
@@ -99,9 +99,9 @@ class StreamJob(LoggedJob, frozen=True, kw_only=True):
 
     def __str__(self) -> str:
         """`margin, 4 questions a batch, seed 0`."""
-        asked = f"{self.budget} questions a batch, "
-        if self.rate is not None:
-            asked = f"rate {self.rate!r}, "
+        asked = f"rate {self.rate!r}, "
+        if self.rate is None:
+            asked = f"{counted(self.budget or 0, 'question')} a batch, "
         return f"{self.strategy}, {'' if self.passive else asked}seed {self.seed}"
 
 
@@ -192,7 +192,7 @@ class StreamRecipe(Recipe, frozen=True, kw_only=True):
 
     seen: ClassVar[str] = STREAMS
     note: ClassVar[Any] = Annotated[list[StreamNote], msgspec.Meta(min_length=1)]
-    other: ClassVar[str] = "the streams are no longer those"
+    other: ClassVar[str] = "the streams are not those"
     job: ClassVar[type[LoggedJob]] = StreamJob
 
     source: Source
@@ -316,7 +316,7 @@ class LifelongRecipe(Recipe, frozen=True, kw_only=True):
 
     seen: ClassVar[str] = COURSES
     note: ClassVar[Any] = Note
-    other: ClassVar[str] = "the course is no longer the one"
+    other: ClassVar[str] = "the course is not the one"
     job: ClassVar[type[LoggedJob]] = LifelongJob
 
     source: str

@@ -203,7 +203,7 @@ def recorded_rows(log: "EventLog", run: str | None) -> "pl.DataFrame":
     known = sorted(names.unique())
     if run is None and len(known) > 1:
         raise UsageError(
-            f"{log.source} holds {len(known)} runs ({first_five(known)}): choose one to replay"
+            f"{log.source} has {len(known)} runs ({first_five(known)}): choose one to replay"
         )
     if run is not None and run not in known:
         raise UsageError(f"{log.source} has no run {run!r}; there are {first_five(known)}")

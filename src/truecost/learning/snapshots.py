@@ -18,8 +18,8 @@ def checked_state(state: object, part: object) -> bytes:
     if not isinstance(state, bytes):
         kind = "nothing" if state is None else f"a value of type {type(state).__name__}"
         raise InputError(
-            f"{name_of(part)}: snapshot must give bytes, it gave {kind}: write down what it has "
-            f"learnt, as json.dumps(...).encode() does; restore gets these bytes back"
+            f"{name_of(part)}: snapshot must return bytes, but it returned {kind}: encode what it "
+            f"has learnt, as json.dumps(...).encode() does; restore gets these bytes back"
         )
     return state
 

@@ -131,7 +131,7 @@ def checked(source: Source) -> Source:
         raise UsageError(f"[source] targets = {list(source.asked)}: name each once")
     if source.kind in ("classes", "numbers") and source.asked:
         raise UsageError(
-            f"[source] kind = {source.kind!r} has no targets: leave target and targets out, or say "
+            f"[source] kind = {source.kind!r} has no targets: leave target and targets out, or set "
             f"kind = 'detection'"
         )
     if source.classes and (source.asked or source.kind not in (None, "classes")):
@@ -153,8 +153,8 @@ def _check_keys(source: Source) -> None:
     takes = _TAKES[source.name].split()
     if foreign := [name for name in given if name not in _EVERY and name not in takes]:
         raise UsageError(
-            f"[source]: {named('key', foreign, 'mean')} nothing where name = {source.name!r}; it "
-            f"reads {', '.join([*takes, *_EVERY[1:]])}"
+            f"[source]: {named('key', foreign, 'are')} not for name = {source.name!r}; its keys "
+            f"are {', '.join([*takes, *_EVERY[1:]])}"
         )
     needed = {
         "table": ("file",),
@@ -180,7 +180,7 @@ def _check_numbers(source: Source) -> None:
             f"[source] pool = {pool}: expected a number of items from 1, or a share between 0 and 1"
         )
     if source.prevalence is not None and source.kind in ("classes", "numbers"):
-        raise UsageError(f"[source] prevalence is one of targets; kind = {source.kind!r} has none")
+        raise UsageError(f"[source] prevalence: kind = {source.kind!r} has no targets")
 
 
 def _filled(source: Source) -> Source:

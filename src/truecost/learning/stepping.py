@@ -262,9 +262,9 @@ class Learning:
         if self.simulated and known != fresh:
             raise InputError(
                 f"{self.log.path}: the run cannot be resumed with another expert: "
-                f"{_answer_text(known)} was recorded, and this expert gives {_answer_text(fresh)}; "
-                f"use "
-                "the same settings, or start a new run at another place"
+                f"the log has the answer {_answer_text(known)}, but this expert gives "
+                f"{_answer_text(fresh)}; use the earlier settings, or start a new run in another "
+                "folder"
             )
 
     def tell(self, answer: Answer, batch: Batch, **columns: Any) -> None:

@@ -289,8 +289,8 @@ def _tables(
     for what, column in columns.items():
         if len(column) != size:
             raise InputError(
-                f"{what}: {counted(len(column), 'entry', 'stand')} against {size} of "
-                f"{next(iter(sides))}: one for each of the {plural(item)} is needed"
+                f"{what} has {counted(len(column), 'entry')}, but {next(iter(sides))} has {size}: "
+                f"give one for each of the {plural(item)}"
             )
     frames = [pl.DataFrame({"id": names, "text": [*texts]}) for texts in sides.values()]
     frames[0] = frames[0].with_columns(**own)

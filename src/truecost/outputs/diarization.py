@@ -41,8 +41,8 @@ SECONDS = 1 / MICRO
 ONE = np.zeros(1, np.int64)  # voice activity: the only speaker of a side
 Statistics = Mapping[str, npt.NDArray[Any]]
 _EXTENT = (
-    "without a UEM the time without speech ends with the last segment: false alarms of voice "
-    "activity depend on where reference and output end"
+    "without a UEM (--uem) the scored region is the extent of reference and output together, and "
+    "the false-alarm rate of voice activity depends on the length of this region"
 )
 COUNTING = Counting(
     task="diarization",
@@ -119,11 +119,13 @@ class DiarizationOptions(FileOptions):
         """Refuse choices that enter none of these parts: UsageError."""
         voice = "speech_miss, speech_fa or speech_error (voice activity)"
         if (self.tolerance or self.merge_gaps) and "activity" not in parts:
-            raise UsageError(f"--tolerance and --merge-gaps are for {voice}: ask for one of them")
+            raise UsageError(
+                f"--tolerance and --merge-gaps are for {voice}: name one of these measures"
+            )
         if (self.collar or self.skip_overlap) and {"speech", "speakers"}.isdisjoint(parts):
             raise UsageError(
-                f"--collar and --skip-overlap do not enter {voice}; boundaries of speech have "
-                f"--tolerance"
+                f"--collar and --skip-overlap have no effect on {voice}: use --tolerance for "
+                f"boundaries of speech"
             )
 
     def signature(self, part: str, uem: bool) -> str:
@@ -307,8 +309,8 @@ def _unspoken(found: Recordings, reference: Ints, collar: float) -> list[str]:
         which = "no recording has"
     wide = f" (the collar is {collar:g} s on each side of a boundary)" if collar else ""
     return [
-        f"{which} reference speech that is scored{wide}: {first_five(silent)}; "
-        f"shares of it are undefined"
+        f"{which} reference speech that is scored{wide}: {first_five(silent)}; error rates of such "
+        f"a recording are undefined"
     ]
 
 

@@ -49,8 +49,9 @@ def logs_of(path: str, runs: Sequence[str] = ()) -> tuple[list[str], list[str]]:
         inside = {p.parent for p in folder.rglob("*") if _is_log(p)}
         if inside:
             raise InputError(
-                f"{path}: holds folders of event logs, and no log of its own; a system is a log or "
-                f"a folder of logs: name one of them: {first_five(sorted(map(str, inside)))}"
+                f"{path}: this folder contains no event log, but folders of logs. A system is a "
+                f"log "
+                f"or a folder of logs: name one of {first_five(sorted(map(str, inside)))}"
             )
     logs, unfinished = files_of(path)
     if not runs:
@@ -141,8 +142,8 @@ def labelled(
     if repeated.any():
         ids = right.filter(repeated)["id"].unique(maintain_order=True)
         raise InputError(
-            f"{labels.source}: {counted(len(ids), 'id')} with several labels: {first_five(ids)}: "
-            f"give each item one ({hint})"
+            f"{labels.source}: {counted(len(ids), 'id', 'have')} several labels: "
+            f"{first_five(ids)}: give each item one ({hint})"
         )
     others = [c for c in right.columns if c in items.columns and c not in (*on, "label")]
     right = right.drop(others)
@@ -156,7 +157,7 @@ def labelled(
     differ = joined.filter((own.cast(pl.String) != joined["label"]).fill_null(value=False))["id"]
     note = (
         f"{labels.source}: {counted(len(differ), 'item', 'have')} another label than in the log: "
-        f"{first_five(differ)}: the file is right"
+        f"{first_five(differ)}: the labels of the file are used"
     )
     return joined, [note] if len(differ) else []
 

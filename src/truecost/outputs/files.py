@@ -220,7 +220,7 @@ def _rows(
         refuse_rows(table, bad, ("row", "have", f"no {lacking[0]}"), None)
     for key, values in seconds.items():
         bad = np.abs(values) > LATEST
-        refuse_rows(table, bad, ("row", "have", f"{key} that is no number of seconds"), None)
+        refuse_rows(table, bad, ("row", "have", f"{key} that is not a number of seconds"), None)
     for start, end in itertools.pairwise(times):
         late = seconds[end] < seconds[start]
         refuse_rows(table, late, ("row", "have", f"{end} before {start}"), None)
@@ -267,7 +267,7 @@ def lacking_warning(
     if missing == "error":
         raise InputError(
             f"{output.source}: {said}: {examples}; add them, or use --missing drop (leave them "
-            f"out) or --missing worst (take their output as empty)"
+            "out) or --missing worst (count their output as empty)"
         )
     done = "left out" if missing == "drop" else "taken as empty output"
     return (f"{said}: {done} (--missing {missing}): {examples}",)

@@ -222,8 +222,8 @@ def _finished(measure: Measure, items: "Items", scoring: Scoring) -> Measure:
     part = part_of(str(measure.parameter))
     if part not in items.parts:
         raise UsageError(
-            f"{items.name}: {measure.label} is of a column of files, and the "
-            f"{plural(items.item)} were counted without it: take tc.score with files or tables"
+            f"{items.name}: {measure.label} needs a column of a file, and the "
+            f"{plural(items.item)} were counted without it: use tc.score with files or tables"
         )
     values = np.asarray(items.parts[part]["value"], np.float64)
     return finished(measure, values, scoring.directions, weighted=items.weights is not None)
@@ -302,12 +302,16 @@ def _readable_sum(total: Any, factor: float) -> float:
 def _refuse_other_counting(a: Items, b: Items) -> None:
     """Refuse systems held against other references, or made comparable in another way."""
     if a.reference != b.reference:
-        raise InputError(f"{a.name} and {b.name} are scored against different references")
+        raise InputError(
+            f"{a.name} and {b.name} are scored against different references: give both the same "
+            "reference"
+        )
     for part in [part for part in a.signatures if part in b.signatures]:
         said = [_without_missing(items.signatures[part]) for items in (a, b)]
         if said[0] != said[1]:
             raise InputError(
-                f"{a.name} and {b.name} were counted differently: {said[0]} against {said[1]}"
+                f"{a.name} and {b.name} were counted differently: {said[0]} against {said[1]}. "
+                "Use the same options for both"
             )
 
 
@@ -333,5 +337,8 @@ def pair_items(systems: Sequence[Items]) -> list[Items]:
         for name in {**first.units, **other.units}:
             sides = [system.units.get(name, ()) for system in (first, other)]
             if len(sides[0]) != len(sides[1]) or not all(map(np.array_equal, *sides)):
-                raise InputError(f"{first.name} and {other.name} have other units ({name})")
+                raise InputError(
+                    f"{first.name} and {other.name} have different units ({name}): give both the "
+                    "same units"
+                )
     return [*systems]

@@ -101,7 +101,7 @@ def _mapping(path: str) -> dict[tuple[str, ...], str]:
             f"write the words, one tab, and their replacement (empty to remove them)"
         )
     if twice:
-        raise InputError(f"{path}: the same words stand twice, at {first_five(twice)}: keep one")
+        raise InputError(f"{path}: the same words occur twice, at {first_five(twice)}: keep one")
     return found
 
 
@@ -195,9 +195,9 @@ def checked_steps(steps: Sequence[str]) -> tuple[str, ...]:
         if step.startswith(NO_WORDS):
             _dropped(step)
         elif step not in _STEPS and replacing(step) is None:
-            said = f"{near(step, NORMALISATIONS)}: choose from none, {', '.join(NORMALISATIONS)}"
             if step == "none":
-                said = " beside others: 'none' stands alone"
+                raise UsageError("--normalise none has no further steps: leave out none, or them")
+            said = f"{near(step, NORMALISATIONS)}: choose from none, {', '.join(NORMALISATIONS)}"
             raise UsageError(f"normalisation {step!r} is not known{said}")
     return tuple(steps)
 

@@ -104,6 +104,7 @@ class DiarizationTable(PartialTable, frozen=True, kw_only=True, omit_defaults=Tr
         float | None,
         Option(
             "Seconds before and after each boundary of speech that speech measures leave out.",
+            shown="0",
             ge=0,
             le=10,
             thousandths=True,
@@ -114,6 +115,7 @@ class DiarizationTable(PartialTable, frozen=True, kw_only=True, omit_defaults=Tr
         float | None,
         Option(
             "Gaps in speech shorter than this many seconds count as speech, for speech measures.",
+            shown="0",
             ge=0,
             le=86400,
             needs=OF_FILES,

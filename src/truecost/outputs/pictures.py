@@ -49,7 +49,7 @@ def error_breakdown(rows: Sequence[Row], *, title: str = "") -> Picture:
     """Stacked bars of the errors that an error rate adds up, with the interval of the rate.
 
     The parts of `wer`, `cer` and `per` are substitutions, deletions and insertions; those of `der`
-    are missed speech, false alarm and speaker confusion. The axis ends at 300 % of the reference at
+    are missed speech, false alarm and speaker confusion. The axis ends at 300% of the reference at
     most.
 
     Parameters
@@ -101,7 +101,8 @@ def matching(rows: Sequence[Row], *, title: str = "") -> Picture:
     Parameters
     ----------
     rows : sequence of Row
-        Result rows of `bleu`, one row of cells for each. Rows of other measures are left out.
+        Result rows of `bleu`; the picture has one row of cells for each. Rows of other measures are
+        left out.
 
     Raises
     ------
@@ -189,7 +190,7 @@ def by_unit(found: Sequence[Units], *, title: str = "") -> Picture:
     caption = f"A larger dot stands for more reference data. A single {factor} has no interval"
     caption += "; the band is the interval of all data." if rules else "."
     if 1 < len(found) <= BESIDE:
-        caption += f" The figures of a {factor} are those of {' / '.join(systems)}."
+        caption += f" The figures of a {factor} are in the order {' / '.join(systems)}."
     if row.naive is not None and low <= row.naive <= high:
         rules += naive_rule(row)
     return lines.picture(
@@ -219,7 +220,9 @@ def _check(found: Sequence[Units]) -> None:
     needed(found, "there are no units")
     one_measure([u.row for u in found])
     if any(u.names != found[0].names for u in found):
-        raise UsageError("the systems have other units: give each the same, in the same order")
+        raise UsageError(
+            "the systems have different units: give all the same units, in the same order"
+        )
 
 
 def _ends(found: Sequence[Units], more: Sequence[float | None] = ()) -> tuple[float, float]:
@@ -275,7 +278,7 @@ def paired_units(found: Sequence[Units], *, title: str = "") -> Picture:
     """
     _check(found)
     if len(found) != 2:
-        raise UsageError(f"two systems are compared, and {len(found)} are given")
+        raise UsageError(f"this picture compares two systems, and {len(found)} are given")
     (old, new), sides, marks = found, sides_of(*found), [Mark(kind="diagonal")]
     cells = [(name, _shown(old, k), _shown(new, k), sides[k]) for k, name in enumerate(old.names)]
     crowded = 1.0 if len(sides) < CROWD else 0.5

@@ -171,7 +171,7 @@ def _files(counting: Counting, source: Source, study: Study, reader: Reader) -> 
 def with_columns(items: Items, source: Source, reader: Reader) -> Items:
     """Items with the columns of metadata, and the units that are mapped."""
     key = "id" if "id" in items.frame.columns else items.frame.columns[0]
-    table = Table(items.name, items.frame, ids=key)
+    table = Table(f"{source.file} and its reference", items.frame, ids=key)
     try:
         _, metadata = reader.joined(source.data, source.collection)
         for column, further in metadata:
@@ -229,7 +229,7 @@ def _numbers(items: Items, output: Table, named: Mapping[str, str], column: str)
             raise InputError(
                 f"{output.source}: column {column!r} of {MEAN}:{column} has several rows for "
                 f"{first_five(sorted({*ids.filter(ids.is_duplicated()).drop_nulls()}))}: "
-                f"{_alone(items, column)}"
+                f"{_alone(column)}"
             )
         numbers = pl.DataFrame({"id": ids, column: output.numbers(column, "metric")})
         there = pl.DataFrame({"id": items.ids.astype(str)})
@@ -242,9 +242,9 @@ def _numbers(items: Items, output: Table, named: Mapping[str, str], column: str)
         others = (c for c in items.frame.columns if c not in output.columns)
         names = (*output.columns, *others)
         raise UsageError(
-            f"{items.name}: there is no column {column!r} for {MEAN}:{column}"
-            f"{near(column, names)}: the output, the reference and --metadata have "
-            f"{first_five(names)}; {_alone(items, column)}"
+            f"{output.source}: there is no column {column!r} for {MEAN}:{column}"
+            f"{near(column, names)}; the columns of the output, the reference and --metadata are "
+            f"{first_five(names)}; {_alone(column)}"
         )
     if (lacking := ~np.isfinite(values)).any():
         raise InputError(
@@ -254,11 +254,8 @@ def _numbers(items: Items, output: Table, named: Mapping[str, str], column: str)
     return values
 
 
-def _alone(items: Items, column: str) -> str:
-    return (
-        f"of a table with a row for each {items.item} say truecost score FILE --measure "
-        f"{MEAN}:{column}"
-    )
+def _alone(column: str) -> str:
+    return f"for a metric in each row of a table use truecost score FILE --measure {MEAN}:{column}"
 
 
 def reserved(name: str, items: Items) -> str:
@@ -290,7 +287,9 @@ def _with_lines(said: str, source: Source, reader: Reader) -> str:
 def _by_line(given: str, reader: Reader, source: Source) -> Table:
     """A column from a file with one value a line, for texts that have one a line."""
     name, mark, path = given.partition("=")
-    if not mark or not name or name in ("id", "text"):
+    if name in ("id", "text"):
+        raise UsageError(f"--lines {given}: choose another name for the column than {name}")
+    if not mark or not name:
         raise UsageError(
             f"--lines {given!r} is not understood: write COLUMN=FILE, such as document=docs.txt"
         )

@@ -53,7 +53,7 @@ def rows_of(table: Table, noun: str = "segment", speaker: bool = True) -> pl.Dat
     columns["channel"] = _texts(table, "channel", "")
     columns["type"] = _texts(table, "type", SPEECH).str.to_uppercase()
     unknown = ~columns["type"].is_in([*ROWS, *LEFT_OUT])
-    refuse_rows(table, unknown.to_numpy(), (noun, "have", "a type that RTTM has not"), None)
+    refuse_rows(table, unknown.to_numpy(), (noun, "have", "a type that RTTM does not have"), None)
     if speaker:
         names = table.texts("speaker", "speaker")
         nobody = names.is_null() & (columns["type"] == SPEECH)
@@ -61,7 +61,7 @@ def rows_of(table: Table, noun: str = "segment", speaker: bool = True) -> pl.Dat
         columns["speaker"] = names
     starts, ends = (table.numbers(name, name) for name in ("start", "end"))
     for times in (starts, ends):
-        said = (noun, "have", "a time that is missing, no number of seconds, or too large")
+        said = (noun, "have", "a time that is missing, is not a number of seconds, or is too large")
         refuse_rows(table, ~(np.abs(times) <= LATEST), said, None, times)
     refuse_rows(table, ends < starts, (noun, "end", "before its start"), None)
     micro = {k: np.rint(v * MICRO).astype(np.int64) for k, v in (("start", starts), ("end", ends))}
@@ -173,15 +173,15 @@ def _odd_turns(tables: Sequence[Table], rows: Sequence[pl.DataFrame]) -> list[st
     said = []
     if noises := int((rows[0]["type"] == NOISES).sum()):
         said.append(
-            f"{tables[0].source}: {counted(noises, 'NON-LEX line')} (laughs, breaths): scored as "
-            f"the rest is; md-eval leaves them out"
+            f"{tables[0].source}: {counted(noises, 'NON-LEX line')} (laughs, breaths): scored "
+            "like other segments; md-eval leaves them out"
         )
     for table, side in zip(tables[:2], rows[:2], strict=True):
         unnamed = side.filter((pl.col("type") == SPEECH) & (pl.col("speaker") == NO_NAME))
         if len(unnamed):
             said.append(
                 f"{table.source}: {counted(len(unnamed), 'turn', 'have')} no name ({NO_NAME}): "
-                f"those of a recording are taken for one speaker"
+                "all such turns of a recording count as one speaker"
             )
     return said
 
@@ -214,13 +214,14 @@ def _chosen(
     problems = []
     if silent := named - there - given:
         problems.append(
-            f"{counted(len(silent), 'recording', 'are')} in {tables[2].source} only, neither in "
-            f"the reference nor in the output: scored as silence: {first_five(sorted(silent))}"
+            f"{counted(len(silent), 'recording', 'are')} only in {tables[2].source}, not in the "
+            f"reference or the output, and scored as silence: {first_five(sorted(silent))}"
         )
     if there - named:
         problems.append(
-            f"{tables[2].source} names no region of {counted(len(there - named), 'recording')} of "
-            f"{tables[0].source}: not scored: {first_five(sorted(there - named))}"
+            f"{counted(len(there - named), 'recording', 'have')} no region in {tables[2].source}, "
+            f"so no time of {'it' if len(there - named) == 1 else 'them'} is scored: "
+            f"{first_five(sorted(there - named))}"
         )
     problems += lacking_warning(tables[1], tables[0], lacking, missing, "recording")
     scored = named - lacking if missing == "drop" else named

@@ -86,17 +86,21 @@ def count_sessions(
     )
 
 
+def refuse_without_speakers(*tables: Table) -> None:
+    """Refuse texts without speakers: UsageError."""
+    for table in tables:
+        if "speaker" not in table.columns:
+            raise UsageError(
+                f"{table.source}: cpwer needs the speaker of each word, and there is no column "
+                f"'speaker'; {table.listed}: give STM, SegLST, CTM with speakers, or a table with "
+                f"the columns recording, speaker and text"
+            )
+
+
 def _by_speaker(
     table: Table, options: utterances.TextOptions, by: str, steps: Sequence[str]
 ) -> dict[str, dict[str, str]]:
     """The normalised text of each speaker by recording."""
-    if "speaker" not in table.columns:
-        raise UsageError(
-            f"{table.source}: cpwer needs the speaker of each word, and there is no column "
-            f"'speaker'; "
-            f"{table.listed}: STM, SegLST, CTM with speakers, or a table with recording, speaker "
-            f"and text"
-        )
     texts = utterances.texts_of(table, replace(options, by=f"{by}{utterances.SEPARATOR}speaker"))
     if table.format in utterances.ALTERNATIONS:
         _refuse_alternations(table, texts.frame)
@@ -118,7 +122,7 @@ def _refuse_alternations(table: Table, frame: pl.DataFrame) -> None:
     if rows:
         raise InputError(
             f"{table.source}: {counted(len(rows), 'speaker', 'have')} alternatives in braces, the "
-            f"first at {table.where(rows[0])}: cpwer takes one text: choose one of them"
+            f"first at {table.where(rows[0])}: cpwer needs one text: keep one of them"
         )
 
 

@@ -94,7 +94,7 @@ class _Times:
 def _micro(table: Table, column: str) -> Ints:
     """Times in whole microseconds."""
     times = table.numbers(column, column)
-    said = ("time", "lie", f"beyond {LATEST:,} s, or no number: seconds were expected")
+    said = ("time", "lie", f"beyond {LATEST:,} s, or are not numbers of seconds")
     refuse_rows(table, ~(np.abs(times) <= LATEST), said, None, times)
     return np.rint(times * MICRO).astype(np.int64)
 
@@ -144,7 +144,9 @@ def _lost(
 ) -> str:
     """Words outside all segments, and how many of them are of recordings that are not known."""
     other = int((lost & strange).sum())
-    of_these = f" ({other} of them of a recording or channel that it lacks)" if other else ""
+    of_these = (
+        (f" ({other} of them in a recording or channel that the reference lacks)") if other else ""
+    )
     return (
         f"{hypothesis.source}: {counted(int(lost.sum()), 'word', 'lie')} in no segment of "
         f"{reference.source}{of_these}: {_first_words(hypothesis, lost)}; a word belongs to the "
@@ -251,6 +253,7 @@ def _sessions(
             "cpwer counts recordings, the other measures count utterances: compute it alone, "
             "--measure cpwer"
         )
+    sessions.refuse_without_speakers(reference, hypothesis)
     options = replace(options, by=options.by or "recording")
     joined = _joined(reference, hypothesis, options)
     both = _own_options(reference, hypothesis, options)
@@ -276,9 +279,9 @@ def _joined(
         return replace(joined, problems=(*notes, *joined.problems), timed=True)
     if options.outside != "error":
         raise UsageError(
-            f"--outside {options.outside} is for the words of a CTM file in the segments of an STM "
-            f"reference; {reference.source} and {hypothesis.source} are joined by "
-            f"{options.by or 'the ids of utterances'}"
+            f"--outside {options.outside} is for the words of a CTM file in the segments of an "
+            f"STM reference; {reference.source} and {hypothesis.source} are joined by "
+            f"{options.by or 'the ids of utterances'}: leave it out"
         )
     joined = utterances.join_texts(
         utterances.texts_of(reference, theirs), utterances.texts_of(hypothesis, own), options

@@ -309,7 +309,9 @@ def _problems(texts: aligning.Texts, counts: Mapping[str, aligning.Statistics]) 
             f"zh (Chinese), ja-mecab (Japanese) or char"
         )
     if ngrams is not None and ngrams["hypothesis"].any() and not ngrams["totals4"].any():
-        said.append("output: no sentence has 4 words, so BLEU is 0 whatever they are")
+        said.append(
+            "no sentence of the output has 4 words, so BLEU is 0 even for a perfect translation"
+        )
     return tuple(said)
 
 

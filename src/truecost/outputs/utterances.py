@@ -160,7 +160,7 @@ def _names(table: Table, by: str, options: TextOptions) -> pl.Series:
     if names.n_unique() != parts.n_unique():
         raise InputError(
             f"{table.source}: two utterances get the same name when {by} are joined by "
-            f"{SEPARATOR}, which stands in their values"
+            f"{SEPARATOR}, which occurs in their values"
         )
     return names
 
@@ -227,8 +227,8 @@ def _unscored(reference: Texts, there: pl.DataFrame) -> list[str]:
     """A note on outputs where the reference is not scored."""
     if reference.by and len(reference.unscored):
         return [
-            f"{counted(len(reference.unscored), 'segment', 'are')} not to be scored: output there "
-            f"counts as inserted, as --by joins texts"
+            f"{counted(len(reference.unscored), 'segment', 'are')} not to be scored, but --by "
+            "joins texts: output in such segments counts as inserted words"
         ]
     told = int(there["id"].is_in(reference.unscored.implode()).sum())
     return [f"{counted(told, 'output')} of segments that are not scored: left out"] if told else []

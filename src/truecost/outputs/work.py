@@ -54,7 +54,9 @@ def _checked_ids(
     own = _names(table, column)
     if own is None:
         table.require(column.split(SEPARATOR)[0], "id")
-        raise UsageError(f"{table.source}: {column} needs columns that it lacks; {table.listed}")
+        raise UsageError(
+            f"{table.source}: the name {column} needs columns that this table lacks; {table.listed}"
+        )
     once = not of.counting.rows and column == columns.get("id", "id")
     found = _own_faults(table, own, once=once)
     what = ", none empty" + (", none repeated" if once else "")
@@ -62,7 +64,7 @@ def _checked_ids(
         names = (_item_column(of, by, table, theirs[0]), theirs[0].get("id", "id"), "id")
         ids = own.drop_nulls(), _wanted_ids(wanted, names)
         found += _other_faults(of, source, table, wanted, ids)
-        what = f", all that {wanted.source} names and no other"
+        what = f", exactly those of {wanted.source}"
     said = f"{table.source}: {counted(own.n_unique(), item)}{what}"
     return found or [Check("ids", "ok", said)]
 
@@ -140,7 +142,9 @@ def _wanted_ids(wanted: Table, columns: Sequence[str]) -> pl.Series:
     for column in columns:
         if (names := _names(wanted, column)) is not None:
             return names
-    raise UsageError(f"{wanted.source}: there is no column {columns[0]!r}; {wanted.listed}")
+    raise UsageError(
+        f"{wanted.source}: a list of ids needs a column {columns[0]!r}; {wanted.listed}"
+    )
 
 
 def unjudged_items(study: Study, ids: str | None) -> Study:
@@ -303,8 +307,9 @@ def check_references(
             )
         if len(data.reference) > 1 and not several:
             raise UsageError(
-                f"{counted(len(data.reference), 'reference')}{where}: {study.task} has one; "
-                f"alternatives of transcripts stand in one file"
+                f"{counted(len(data.reference), 'reference', 'are')} given{where} "
+                f"({first_five(data.reference)}), but {study.task} needs one: keep one of them (a "
+                f"transcript may contain alternatives, {{ a / b }})"
             )
 
 

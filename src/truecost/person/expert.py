@@ -299,8 +299,8 @@ class LiveExpert:
             end = max(end, round(length_of(sound) * MICRO)) if sound else end
         if end <= start:
             raise InputError(
-                f"item {question.id!r}: the length of its recording is not known: the output has "
-                f"no turn in view, and there is no sound; name it under [expert] audio"
+                f"item {question.id!r}: the length of its recording is not known: its output "
+                f"has no turns, and no sound is named; name it with audio under [expert]"
             )
         payload["base"], payload["length"] = start / MICRO, (end - start) / MICRO
         if "output" in payload and question.part and self._volunteers:
@@ -336,7 +336,7 @@ class LiveExpert:
             if len(known) < len(spent):
                 raise InputError(
                     f"{self.store.path}: the events of the page were deleted (--forget), so the "
-                    f"time of question {key[:80]} is not known: begin a run at another place"
+                    f"time of question {key[:80]} is not known: begin a run with another --output"
                 )
             active, wall, heard = (
                 round(sum(getattr(one, name) for one in known), 3)

@@ -126,12 +126,15 @@ def items_of(file: str, how: Mapping[str, Any]) -> Items:
     """
     table = replace(read(file), mapped_by="")  # each column has an option of its own
     if not len(table):
-        raise InputError(f"{file}: there is no item in it; expected a row for each")
+        raise InputError(f"{file}: the list has no items; expected a row for each item")
     table.require(how["id"], "id")
     ids = tuple(filled(table, how["id"], "id"))
     twice = [name for name, count in Counter(ids).items() if count > 1]
     if twice:
-        raise InputError(f"{file}: {first_five(twice)} occur more than once; each id is one item")
+        raise InputError(
+            f"{file}: {first_five(twice)} {'occurs' if len(twice) == 1 else 'occur'} more than "
+            "once: give each item an id of its own"
+        )
     return Items(table, ids, how)
 
 
@@ -219,7 +222,9 @@ def _listed(store: Store, answered: Answered) -> dict[str, _Listed]:
     with faults(store.path):
         found = msgspec.convert(store.hidden(), dict[str, _Listed])
         if lost := {row.key for row in answered.rows} - {*found}:
-            raise msgspec.ValidationError(f"no row of the list for {first_five(sorted(lost))}")
+            raise msgspec.ValidationError(
+                f"items without a row of the list: {first_five(sorted(lost))}"
+            )
         return found
 
 

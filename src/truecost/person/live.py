@@ -44,8 +44,8 @@ def answering(live: LivePerson, folder: Path, settings: Settings) -> Iterator[Li
                 store.set_meta(state=state)
             if state == "done" and (divided := count_divided(store.answers())):
                 LOG.warning(
-                    "truecost: all people were asked %s and stayed divided: the system got the "
-                    "earliest answer",
+                    "truecost: people did not agree on %s, and nobody else can be asked: the "
+                    "system got the earliest answer",
                     counted(divided, "question"),
                 )
         time.sleep(FAREWELL)

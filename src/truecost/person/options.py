@@ -90,7 +90,8 @@ def check_people(people: Sequence[str], overlap: int, door: str = "--{} {}") -> 
         )
     if overlap > len(people):
         raise UsageError(
-            f"{door.format('overlap', overlap)}: there are fewer people ({names}): name more"
+            f"{door.format('overlap', overlap)}: more than the people who answer "
+            f"({names}): name more people"
         )
 
 

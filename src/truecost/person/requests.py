@@ -160,7 +160,9 @@ def check_times(events: list[PageEvent]) -> None:
     """InputError when events are not in their order, or the page's clock runs backwards."""
     for one, other in pairwise(events):
         if other.seq <= one.seq or other.mono < one.mono:
-            raise InputError(f"event {other.seq}: events and their times must ascend")
+            raise InputError(
+                f"event {other.seq}: events and their times must be in ascending order"
+            )
 
 
 def given_of(
@@ -178,7 +180,7 @@ def given_of(
     if sum(part is not None for part in (sent.label, sent.verdict, sent.refusal)) != 1:
         raise InputError("expected one of label, verdict and refusal")
     if sent.refusal is not None and sent.refusal not in refusals:
-        raise InputError(f"the reason {sent.refusal[:40]!r} is none of {', '.join(refusals)}")
+        raise InputError(f"the reason {sent.refusal[:40]!r} is not one of {', '.join(refusals)}")
     if sent.verdict is not None and kind != "verdict":
         raise InputError(f"a question of the kind {kind} has no verdict")
     label, words, actions = None, None, None
@@ -216,7 +218,7 @@ def _counted(
     """A label in its stored form, with the words and simple actions of the person."""
     if kind == "classes":
         if label not in classes:
-            raise InputError(f"{label[:40]!r} is none of the classes")
+            raise InputError(f"{label[:40]!r} is not one of the classes")
         return label, 1, 1
     if kind == "number":
         return number_as_kept(label), 1, 1
@@ -233,7 +235,7 @@ def number_as_kept(label: str) -> str:
     """A finite number as text; NaN, and numbers that only Python can read, are refused."""
     number = float(label) if NUMBER.fullmatch(label) else math.nan
     if not math.isfinite(number):
-        raise InputError(f"{label[:40]!r} is no finite number: expected one such as 3.5 or -2e3")
+        raise InputError(f"{label[:40]!r} is not a finite number: expected one such as 3.5 or -2e3")
     return repr(number).removesuffix(".0")
 
 
@@ -267,7 +269,7 @@ def _within(turn: "Turn", first: int, last: int) -> "Turn":
     cut = _cut(turn, first, last)
     if cut is None or max(abs(cut.start - turn.start), abs(cut.end - turn.end)) > SLACK:
         raise InputError(
-            f"the turn {seconds(turn.start)}-{seconds(turn.end)} lies outside "
-            f"{seconds(first)}-{seconds(last)}, which can be answered"
+            f"the turn {seconds(turn.start)}-{seconds(turn.end)} is outside the part "
+            f"{seconds(first)}-{seconds(last)} that can be answered"
         )
     return cut

@@ -112,7 +112,7 @@ ADVICE = {  # what to do, by the code of the fault
     sqlite3.SQLITE_CANTOPEN: "cannot be opened: check the folder and its permissions",
 }
 DAMAGED = (
-    "is damaged, or is no store of answers: restore a copy, or save the readable part with "
+    "is damaged, or is not a store of answers: restore a copy, or save the readable part with "
     "`sqlite3 FILE .recover`"
 )
 
@@ -185,7 +185,7 @@ def _check(db: sqlite3.Connection, path: Path) -> None:
         raise InputError(f"{path}: {DAMAGED} ({said.splitlines()[-1]})")
     for table, sql in _queries():
         if db.execute(sql).fetchone():
-            raise InputError(f"{path}: {DAMAGED} (a value in the table {table} is none of its own)")
+            raise InputError(f"{path}: {DAMAGED} (the table {table} has an invalid value)")
 
 
 @cache

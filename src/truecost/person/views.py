@@ -114,12 +114,12 @@ def _opened(path: str) -> Iterator[wave.Wave_read]:
         with wave.open(path, "rb") as file:
             frame = file.getnchannels() * file.getsampwidth()
             if not 0 < file.getframerate() * frame < 1 << 32 or frame >= 1 << 16:
-                raise wave.Error("its header says what no sound has")
+                raise wave.Error("impossible rate or number of channels in its header")
             yield file
     except (OSError, EOFError, RuntimeError, wave.Error) as error:
         reason = getattr(error, "strerror", None) or str(error) or "cut short"
         raise InputError(
-            f"{path}: a stretch of it cannot be read ({reason}): expected uncompressed wav"
+            f"{path}: part of it cannot be read ({reason}): expected uncompressed wav"
         ) from error
 
 
@@ -197,7 +197,7 @@ def viewed(
         if table is None:
             other = f"name files by their ids, {key} = 'folder/{PLACE}.wav'"
             raise UsageError(
-                f"[expert] {key} = {name!r} is a column, and these items come from no table: "
+                f"[expert] {key} = {name!r} is a column, but these items do not come from a table: "
                 f"{other if key in FILES else 'leave it out'}"
             )
         table.require(name, key)
@@ -228,7 +228,7 @@ def _known(
             found[item] = known(text) if text and text.strip() else None
         except ValueError as error:
             raise InputError(
-                f"{source}the gold answer {text!r} of item {item!r} is none of {error}"
+                f"{source}the gold answer {text!r} of item {item!r} is not among {error}"
             ) from None
     return found
 

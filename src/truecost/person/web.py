@@ -233,7 +233,10 @@ def _check_settings(settings: Settings) -> None:
     """UsageError when two classes have one name."""
     twice = sorted({name for name in settings.classes if settings.classes.count(name) > 1})
     if twice:
-        raise UsageError(f"classes: {first_five(twice)} stand there twice: give each once")
+        raise UsageError(
+            f"classes: {first_five(twice)} {'is' if len(twice) == 1 else 'are'} given twice: give "
+            "each once"
+        )
 
 
 def _check_kind(store: Store, kind: str) -> None:

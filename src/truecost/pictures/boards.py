@@ -286,7 +286,7 @@ def spending(rows: Sequence[Row], *, title: str = "") -> Picture:
     wholes = [r for r in known.values() if r.measure == "total_cost" and r.value is not None]
     found = {id(r): _parts(r, known) for r in wholes}
     drawn = [r for r in wholes if found[id(r)]]
-    needed(drawn, "no total cost stands beside its parts")
+    needed(drawn, "no row is a total cost whose parts are rows too")
     used = [name for name in PARTS_OF if any(name in found[id(r)] for r in drawn)]
     scale = drawn[0].scale
     lines, strategy = Rows(("total_cost",), tuple(NAMES[name] for name in used)), ""

@@ -45,10 +45,10 @@ def inline(frame: Frame, look: str, key: str) -> str:
     return (
         f'<svg class="{look}" xmlns="{XMLNS}" {size} height="{_n(frame.height)}" {words}{live}>'
         f"<defs>{clips}</defs>"
-        f'<g class="axes">{"".join(_axes(frame))}</g>'
+        f'<g class="axes">{"".join(_axes(frame))}</g>{"".join(_words(frame))}'
         f'<g clip-path="url(#{key}c)" class="data">{"".join(_back(frame))}</g>'
-        f'<g class="marks"{inside}>{"".join(_front(frame))}</g>'
-        f"{''.join(_words(frame))}{''.join(_strip(frame))}{''.join(_legend(frame))}</svg>"
+        f'<g class="marks"{inside}>{"".join(_front(frame))}</g>{"".join(_row_names(frame))}'
+        f"{''.join(_strip(frame))}{''.join(_legend(frame))}</svg>"
     )
 
 
@@ -133,7 +133,7 @@ def _axes(frame: Frame) -> Iterator[str]:
 
 
 def _words(frame: Frame) -> Iterator[str]:
-    """Names of axes and rows, figures beside rows, words of rules."""
+    """Names of axes, figures beside rows, words of rules."""
     picture = frame.picture
     for k, line in enumerate(frame.x_label):
         middle = (frame.left + frame.right) / 2
@@ -143,7 +143,6 @@ def _words(frame: Frame) -> Iterator[str]:
     if picture.y.label:
         yield _text(2, 12, cut(picture.y.label, frame.width - 4), "label")
     if isinstance(frame.y, Names):
-        yield from _row_names(frame, frame.y)
         for head, cells, right in frame.figures():
             yield _text(right, frame.top - 6, head, "tick", "end")
             for k, cell in enumerate(cells):
@@ -156,11 +155,13 @@ def _words(frame: Frame) -> Iterator[str]:
         yield _text(frame.right + 6, at + 4, text, "note")
 
 
-def _row_names(frame: Frame, y: Names) -> Iterator[str]:
-    heads, below = frame.picture.y.heads, frame.below_names()
+def _row_names(frame: Frame) -> Iterator[str]:
+    """Names of rows and headings, which may stand where lines pass."""
+    y, heads, below = frame.y, frame.picture.y.heads, frame.below_names()
+    if not isinstance(y, Names):
+        return
     for k, lines in enumerate(frame.labels):
-        own = k in heads
-        left = own or frame.narrow
+        left = (own := k in heads) or frame.narrow
         cell = below[k] if k < len(below) else ""
         first = y.at(k) + 4 - LINE / 2 * (len(lines) - 1 + bool(cell))
         spans = "".join(

@@ -83,8 +83,9 @@ def join(samples: Samples | Mapping[str, Samples]) -> Joined:
     for part in parts[1:]:
         if dict(part.columns) != dict(first.columns) or [*part.conditions] != [*first.conditions]:
             raise InputError(
-                f"{part.table.source}: other columns are mapped than in {first.table.source}: "
-                f"{dict(part.columns)} and {dict(first.columns)}"
+                f"{part.table.source} and {first.table.source} have different columns mapped "
+                f"({dict(part.columns)} and {dict(first.columns)}): map the same columns in all "
+                "files"
             )
     starts = [*accumulate((len(part) for part in parts[:-1]), initial=0)]
     joined = Samples(
@@ -154,7 +155,7 @@ def gather(
     keys, looked = [], []
     recordings: list[sharing.Landmarks] = []
     if samples.table.files:
-        doubt = " (ids that are numbered anew in each file? make them differ)"
+        doubt = " (if each file numbers its ids from the beginning, make the ids different)"
         keys.append(sharing.Keys(equal_texts(samples.ids), "id", doubt=doubt))
     if samples.contents is not None:
         column = samples.columns.get("content", "content")
@@ -164,7 +165,7 @@ def gather(
     if hashed is not None:
         paths = joined.paths(hashed, "--files" if files else "--audio")
         hashes = np.array(sharing.each(sharing.sample_hash, paths, jobs), object)
-        keys.append(sharing.Keys(equal_texts(hashes), f"the content of their files ({hashed})"))
+        keys.append(sharing.Keys(equal_texts(hashes), f"file contents ({hashed})"))
         looked.append(f"files ({hashed})")
     if audio is not None:
         paths = joined.paths(audio, "--audio")
@@ -182,7 +183,7 @@ def gather(
         )
         looked.append(f"copies by {number} features" + (f", near up to {near:g}" if near else ""))
         if constant := scaled.constant:
-            same = f"{counted(constant, 'feature', 'are')} the same in all samples and"
+            same = f"{counted(constant, 'feature', 'have')} one value in all samples and"
             said = f"{same} {'was' if constant == 1 else 'were'} left out"
             notes.append(Finding("near-copies", "note", said, count=constant))
     return Evidence(tuple(keys), scaled, recordings, tuple(notes), tuple(looked))
@@ -327,8 +328,8 @@ def _refuse_unknown(shared: Sequence[str], samples: Samples) -> None:
         if column not in samples.groups:
             known = ", ".join(samples.groups) or "none: use --map group=COLUMN"
             raise UsageError(
-                f"--shared {column!r} is no group column{near(column, samples.groups)}: "
-                f"they are {known}"
+                f"--shared {column!r} is not a group column{near(column, samples.groups)}: "
+                f"the group columns are {known}"
             )
 
 

@@ -51,15 +51,15 @@ def missing(axis: Axis, division: Division) -> list[Finding]:
         alone = known & (counts[folds].sum(axis=0) == 1)
         rare = known & ~alone & (counts[folds].sum(axis=0) < len(folds)) & counts[folds].any(axis=0)
         found = (
-            (alone, "only in one fold", "not learnt when judged"),
-            (rare, "not in every fold", "not judged there"),
+            (alone, "only in one fold", "systems that are tested there did not learn it"),
+            (rare, "not in every fold", "the other folds do not test it"),
         )
     elif learnt and judged:
         there, here = counts[learnt].any(axis=0), counts[judged].any(axis=0)
         one, other = listing(division.named(judged)), listing(division.named(learnt))
         found = (
-            (known & here & ~there, f"in {one} and not in {other}", "not learnt"),
-            (known & there & ~here, f"in {other} and not in {one}", "not measured"),
+            (known & here & ~there, f"in {one} and not in {other}", "systems do not learn it"),
+            (known & there & ~here, f"in {other} and not in {one}", "it is not tested"),
         )
     else:
         return []
@@ -83,7 +83,7 @@ def _missing(
     rule = "missing-classes" if axis.name == "label" else "missing-conditions"
     message = (
         f"{division.prefix}{_number(axis, names)} {'is' if len(names) == 1 else 'are'} {where}: "
-        f"{first_five(names)}; {so}: split anew, stratified, or collect what is lacking"
+        f"{first_five(names)}; {so}: split anew (truecost protocol split), or collect more of it"
     )
     having = np.flatnonzero(counts[:, places].any(axis=1))
     return [warning(rule, message, division.named(having), names)]
@@ -101,7 +101,7 @@ def few_units(samples: Samples, division: Division) -> list[Finding]:
             if len(groups) < FEWEST_GROUPS:
                 message = (
                     f"{about}: {counted(len(groups), 'group')} of {column} ({first_five(groups)}); "
-                    f"with fewer than {FEWEST_GROUPS} a 95 % interval covers less than 95 %: "
+                    f"with fewer than {FEWEST_GROUPS} a 95% interval covers less than 95%: "
                     f"collect more, or cross-validate and pool"
                 )
                 findings.append(warning("too-few-units", message, sets, groups.tolist()))
@@ -137,7 +137,7 @@ def _few_of_class(samples: Samples, rows: Ints, found: Mapping[str, tuple[Any, A
 
 
 UNLIKE = "dev-unlike-eval"
-REMEDY = "the best system on one need not be the best on the other: make both by the same rules"
+REMEDY = "the best system on one may not be the best on the other: make both by the same rules"
 
 
 def unlike(samples: Samples, division: Division) -> list[Finding]:
@@ -294,7 +294,7 @@ def deployment(
     for name in priors:
         if name not in classes:
             raise UsageError(
-                f"--priors names {name!r}, which is no class of "
+                f"--priors names {name!r}, which is not a class of "
                 f"{samples.table.source}{near(name, classes)}: the "
                 f"classes are {first_five(classes)}"
             )
@@ -308,14 +308,14 @@ def deployment(
 def _target_priors(classes: list[str], prior: float, target: str | None) -> dict[str, float]:
     if len(classes) != 2:
         raise UsageError(
-            f"--prior is of one of two classes, and there are {len(classes)} "
+            f"--prior is for two classes, but there are {len(classes)} "
             f"({first_five(classes)}): give --priors {classes[0]}=P,..."
         )
     known = [name for name in classes if name.lower() in TARGETS]
     if target is None and len(known) == 1:
         target = known[0]
     if target not in classes:
-        said = "--prior is of the target" if target is None else f"--target is {target!r}"
+        said = "--prior needs a target" if target is None else f"there is no class {target!r}"
         raise UsageError(f"{said}: use --target {classes[0]} or --target {classes[1]}")
     return {name: prior if name == target else 1 - prior for name in classes}
 
@@ -346,8 +346,8 @@ def against_use(
             message = (
                 f"{_titled(division, part)}: {counted(len(said), 'class', 'are')} not as frequent "
                 f"as in use: {first_five(said)} ({_intervals(len(shares.classes))} over "
-                f"{shares.units} {shares.unit}); score with the prior of use, or draw the set as "
-                f"use is"
+                f"{counted(shares.units, 'unit')} ({shares.unit})); score with the prior in use, "
+                f"or draw the set with the class shares in use"
             )
             findings.append(warning("prevalence-shift", message, division.named(part), said))
     return findings
@@ -394,6 +394,6 @@ def dev_against_eval(samples: Samples, division: Division, plan: Plan) -> list[F
     message = (
         f"{counted(len(said), 'class', 'are')} not as frequent in {names[0]} as in {names[1]}: "
         f"{first_five(said)} ({_intervals(len(shares.classes), 'of the difference')} over "
-        f"{shares.units} {shares.unit}); {REMEDY}"
+        f"{counted(shares.units, 'unit')} ({shares.unit})); {REMEDY}"
     )
     return [warning(UNLIKE, message, division.named([*sides[0], *sides[1]]), said)]

@@ -304,8 +304,8 @@ def _inner(samples: Samples, sets: Division, fold: str, column: str) -> Division
     if len(wrong):
         places = first_five(samples.table.where(int(row)) for row in wrong)
         raise InputError(
-            f"{samples.table.source}: column {column!r} is to be empty for samples of fold {fold} "
-            f"(and of held-out sets) and filled for all others; "
-            f"{counted(len(wrong), 'sample', 'are')} otherwise: {places}"
+            f"{samples.table.source}: column {column!r} must be empty for samples of fold {fold} "
+            f"(and of held-out sets) and filled for all others, but "
+            f"{counted(len(wrong), 'sample', 'are')} not: {places}"
         )
     return Division.from_labels(texts, f"inner folds of fold {fold}")

@@ -23,7 +23,7 @@ import numpy as np
 import polars as pl
 
 from truecost.core.factors import encode
-from truecost.errors import InputError, UsageError, counted, near, plural
+from truecost.errors import InputError, UsageError, counted, near
 from truecost.names import NO_NUMBER
 from truecost.protocol.samples import Floats, Ints, Marks, Samples, Texts
 
@@ -131,7 +131,7 @@ def odd_groups(samples: Samples) -> list[str]:
     """The entries of group columns that look like missing values, one sentence each."""
     return [
         f"{counted(int(size), 'sample')} with {column} {str(label)!r}, which are kept together: if "
-        f"this stands for a missing value, give each a name of its own"
+        f"it means a missing value, give each sample a name of its own"
         for column, texts in samples.groups.items()
         for label, size in zip(*np.unique(texts, return_counts=True), strict=True)
         if str(label).lower() in NO_NUMBER
@@ -139,9 +139,10 @@ def odd_groups(samples: Samples) -> list[str]:
 
 
 def people(units: Units, number: int) -> str:
-    """A number of units with their noun: `5 spk`, `1 sample`."""
-    noun = units.noun
-    return f"{number} {noun if number == 1 or noun not in ('sample', 'unit') else plural(noun)}"
+    """A number of units with their noun: `5 units (spk)`, `1 sample`."""
+    if units.noun in ("sample", "unit"):
+        return counted(number, units.noun)
+    return f"{counted(number, 'unit')} ({units.noun})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,9 +195,10 @@ def _classes(samples: Samples) -> Axis:
     if len(labels) == len(codes) > MOST_NUMBERS:
         column = samples.columns.get("label", "label")
         raise InputError(
-            f"{samples.table.source}: the label (column {column!r}) is another one in each of "
-            f"{len(codes)} samples: classes repeat; numbers that are to be predicted are spread by "
-            f"their quartiles: leave label out of the map, and give --conditions {column}"
+            f"{samples.table.source}: the label (column {column!r}) is different in each of "
+            f"{len(codes)} samples, so it is not a class. If it is a number to predict, leave "
+            f"label out of the map and use --conditions {column}, which spreads numbers by their "
+            "quartiles"
         )
     return Axis("label", tuple(map(str, labels)), codes.astype(np.int64))
 

@@ -81,10 +81,10 @@ def notes_on(column: str, balance: Balance, units: Units) -> list[Note]:
             lone.setdefault(level.axis, []).append(level.level)
         elif not all(level.counts):
             few.setdefault(level.axis, []).append(level.level)
-    alone = f"all in one {units.noun}, and so in one of the {sets} only; collect more"
-    lacking = f"not in every one of the {sets}, as too few have any; collect more"
+    alone = f"all samples are in one {units.noun}, and so in one of the {sets}; collect more"
+    lacking = f"missing in some {sets}, because too few samples or groups have it; collect more"
     if not units.columns:
-        alone = f"one sample only, and so in one of the {sets}; collect more"
+        alone = f"only one sample, and so in one of the {sets}; collect more"
     return [
         Note(
             "missing-classes" if axis == "label" else "missing-conditions",
@@ -121,4 +121,4 @@ def balance_sentences(balances: Mapping[str, Balance], units: Units) -> list[str
         column = max(inner, key=lambda name: inner[name].worst.deviation)
         said.append(f"inner folds: {deviation_sentence(column, inner[column], units)}")
     worst = max(balance.imbalance for balance in balances.values())
-    return [*said, f"imbalance {figure(worst)} (dealt at random: 1 on average)"]
+    return [*said, f"imbalance {figure(worst)} (a random split has 1 on average)"]

@@ -156,9 +156,9 @@ class MethodsTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     runs: Annotated[
         tuple[str, ...],
         Option(
-            "Column that distinguishes runs (seed), or two, the training sets last "
-            "(seed+training: seeds are nested in training sets); file if each file is a run. A "
-            "column that --hold names is not resampled.",
+            "Column that distinguishes runs (seed), or two columns, the training sets last "
+            "(seed+training: seeds are nested in training sets), or the word file if each file is "
+            "a run. A column that --hold names is not resampled.",
             read=joined,
         ),
     ] = ()
@@ -375,10 +375,10 @@ def plan_of(asked: SplitTable, strata: Sequence[str]) -> SplitPlan:
 def _refuse_without_folds(inner: int | None, held_out: float | None) -> None:
     """Refuse what goes with folds only."""
     if inner is not None:
-        raise UsageError("--inner is for --folds: inner folds are folds of each outer one's rest")
+        raise UsageError("--inner needs --folds: inner folds divide the training part of each fold")
     if held_out is not None:
         raise UsageError(
-            f"--eval is for --folds; for sets say its share: "
+            f"--eval needs --folds; without folds, give the share of the evaluation set: "
             f"--shares train={1 - held_out:.6g},eval={held_out:g}"
         )
 
@@ -386,7 +386,7 @@ def _refuse_without_folds(inner: int | None, held_out: float | None) -> None:
 def _checked(shares: Mapping[str, float]) -> dict[str, float]:
     """Shares that are above 0 and sum to 1."""
     if len(shares) < 2:
-        raise UsageError(f"{counted(len(shares), 'set')}: a split has at least 2")
+        raise UsageError(f"--shares has {counted(len(shares), 'set')}: a split has at least 2")
     for name in shares:
         if not name or name != name.strip():
             raise UsageError(f"set name {name!r}: write a word, such as train")

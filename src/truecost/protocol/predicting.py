@@ -328,18 +328,19 @@ def _refuse_few(units: Ints, how: Predicting) -> None:
     if there >= 4:
         advice = f"use --folds {there // 2}"
     else:
-        advice = "take a finer group (sessions instead of speakers), or collect more"
+        advice = "use a finer group (sessions instead of speakers), or collect more"
     raise InputError(
-        f"{counted(there, 'group')} for {how.folds} folds: at least {needed} are needed, so that "
-        f"each is predicted from others: {advice}"
+        f"{counted(there, 'group')} for {how.folds} folds: at least {needed} are needed, because "
+        f"each is predicted from the others: {advice}"
     )
 
 
 def _lacking_classes(lacking: dict[int, list[int]], classes: Sequence[str]) -> list[str]:
     """The classes without training samples."""
     return [
-        f"class {classes[k]} is in no group but those of fold {first_five(numbers)}: there it is "
-        f"predicted with the least probability; it has too few groups for a prediction"
+        f"all groups of class {classes[k]} are in fold {first_five(numbers)}: the predictor of "
+        f"this fold does not know the class and gives it the lowest probability; collect more "
+        "groups of it"
         for k, numbers in lacking.items()
     ]
 

@@ -171,7 +171,7 @@ def samples_of(
     for key in ("id", *need):
         if key not in found:
             raise UsageError(
-                f"{table.source}: the column of the {key} ({PROTOCOL_MAP_KEYS[key]}) is not named: "
+                f"{table.source}: no column is named for {key} ({PROTOCOL_MAP_KEYS[key]}): "
                 f"use --map {key}=COLUMN; {table.listed}"
             )
     if not len(table):
@@ -248,7 +248,7 @@ def features_of(samples: Samples, given: str) -> Floats:
             )
         names += matched
     if not names:
-        raise UsageError("--features names nothing: give columns, such as f*, or a file")
+        raise UsageError("--features names no column: give columns, such as f*, or a file")
     return _feature_numbers(table, [*dict.fromkeys(names)])
 
 
@@ -272,7 +272,7 @@ def _feature_numbers(table: Table, names: Sequence[str]) -> Floats:
         wide = [name for name, c in zip(names, columns, strict=True) for _ in range(c.shape[1])]
         examples = first_five(f"{table.where(int(r))} ({wide[int(k)]})" for r, k in bad[:6])
         raise InputError(
-            f"{table.source}: {counted(len(bad), 'feature', 'are')} empty or no finite number: "
+            f"{table.source}: {counted(len(bad), 'feature', 'are')} empty or not finite: "
             f"{examples}; fill them in, or leave the column or the sample out"
         )
     return values
@@ -294,14 +294,15 @@ def _features_of_file(samples: Samples, path: str) -> Floats:
             f"the features, and the ids"
         )
     if not names:
-        raise InputError(f"{path}: there are no numbers in it; {table.listed}")
+        raise InputError(f"{path}: no column has numbers; {table.listed}")
     values = _feature_numbers(table, names)
     if column is not None:
         return np.asarray(values[_joined(samples, table, column)])
     if not table.ordered:
+        wanted = " or ".join(map(repr, dict.fromkeys((samples.columns["id"], "id"))))
         raise UsageError(
-            f"{path}: there is no column {samples.columns['id']!r} or 'id' that says which sample "
-            f"a row is of; {table.listed}"
+            f"{path}: there is no column {wanted}, which names the sample "
+            f"of each row; {table.listed}"
         )
     if samples.table.files:
         raise UsageError(

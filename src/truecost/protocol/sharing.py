@@ -144,7 +144,7 @@ def shared_groups(samples: Samples, division: Division, allowed: Sequence[str]) 
         examples = [f"{texts[rows[0]]} ({places(samples, division, rows)})" for rows in first]
         known = column in allowed
         remedy = (
-            f"allowed by --shared {column}: the figure is for a {column} known in training"
+            f"allowed by --shared {column}: figures are valid for values of {column} in training"
             if known
             else f"the evaluation is optimistic: split by {column} as a whole (truecost protocol "
             f"split --map group={column}), or use --shared {column} if every {column} in use is "
@@ -167,8 +167,8 @@ def exact_copies(samples: Samples, division: Division, keys: Keys, known: Marks)
     examples = [" = ".join(sample_at(samples, division, r) for r in rows[:2]) for rows in first]
     said = (
         counted(len(crossing), "sample", "are"),
-        f"), the same by {keys.by}{keys.doubt}",
-        "the system has seen the answer: keep each in one set",
+        f"), with equal {keys.by}{keys.doubt}",
+        "systems have learnt the answers: keep equal samples in one set",
     )
     return about_crossing("exact-copies", division, crossing, said, examples, keys.kind)
 
@@ -191,9 +191,9 @@ def copies_within(samples: Samples, division: Division, keys: Keys, known: Marks
     ]
     sets = division.named(np.unique(division.codes[rows]))
     message = (
-        f"{division.prefix}{counted(len(rows), 'sample', 'repeat')} another of the same set, the "
-        f"same by {keys.by}: {listed(examples, len(rows))}; they count more than once: leave them "
-        f"out, or keep them if they are as frequent in use"
+        f"{division.prefix}{counted(len(rows), 'sample', 'repeat')} another sample of the same "
+        f"set (equal {keys.by}): {listed(examples, len(rows))}; they count more than once: leave "
+        f"them out, or keep them if repetitions are as frequent in use"
     )
     return [Finding("exact-copies", "note", message, sets, len(rows), tuple(examples), rows)]
 

@@ -145,8 +145,8 @@ class _Work:
         where = f" within outer fold {column.removeprefix('inner_')}" if "_" in column else ""
         why = f" ({self.units.joined})" if self.units.joined else ""
         raise InputError(
-            f"{self.samples.table.source}: {people(self.units, units)} for {what}{where}{why}: "
-            f"each must be in one as a whole; "
+            f"{self.samples.table.source}: {people(self.units, units)} cannot fill "
+            f"{what}{where}{why}: "
             + (f"use at most {units}" if units > 1 else "there is nothing to split")
         )
 
@@ -278,16 +278,16 @@ def check_split_target(
     path: str, output_format: str | None, sources: tuple[str, ...] = (), *, force: bool = False
 ) -> str:
     """The format of a split's file, once nothing stands against it."""
-    kind = format_of(path, output_format)
+    kind = format_of(path, output_format, FORMATS)
     if kind not in FORMATS:
         raise UsageError(
-            f"{path}: {kind} has no place for the columns of a split: choose one of "
+            f"{path}: a file of format {kind} cannot have the columns of a split: choose one of "
             f"{', '.join(FORMATS)}"
         )
     for place in (path, plan_path(path)):
         check_target(place, sources, force=force)
     if Path(path).is_dir():
-        raise UsageError(f"{path}: a folder is there: name a file")
+        raise UsageError(f"{path}: is a folder: name a file")
     return kind
 
 
@@ -375,6 +375,7 @@ def changed(path: str) -> tuple[Finding | None, str]:
         return None, signature
     message = (
         f"{path} is not the file that truecost protocol split wrote: its hash is not the one in "
-        f"{beside.name}; split again with the plan there, or remove it and say who made the split"
+        f"{beside.name}; split again with this plan, or remove {beside.name} and state who made "
+        f"the split"
     )
     return Finding("split-changed", "warning", message), signature

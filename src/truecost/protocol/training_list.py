@@ -79,7 +79,7 @@ def read_list(path: str, group: str | None = None) -> TrainingList:
         raise UsageError(
             f"{path}: {counted(found.units, 'group')} of {group}: sets are drawn from two or more"
             if group
-            else f"{path}: one row only: sets are drawn from two or more"
+            else f"{path}: the list has one row: training sets are drawn from two or more"
         )
     return found
 
@@ -94,9 +94,9 @@ def write_sets(found: TrainingList, numbers: range, seed: int, folder: Path) -> 
             publish({place: content})
         elif place.read_bytes() != content:
             raise UsageError(
-                f"{place}: this training set was drawn from another list, group or seed than "
-                f"{found.path} with seed {seed} now gives: choose another --output, or put back "
-                f"what changed"
+                f"{place}: this training set is not the one that {found.path} gives with seed "
+                f"{seed}: the list, its group or the seed changed; put back what changed, or "
+                f"choose another --output"
             )
         places[number] = place
     return places

@@ -174,13 +174,13 @@ class Command:
             return
         if name is None:
             raise UsageError(
-                f"{self.place}: {word!r} has a {piece[0]} that opens or closes nothing: write "
-                f"{piece[0] * 2} for the brace itself"
+                f"{self.place}: {word!r} has a {piece[0]} without its other half: write "
+                f"{piece[0] * 2} for a single brace"
             )
         known = ", ".join(f"{{{k}}} {v}" for k, v in PLACEHOLDERS.items())
         raise UsageError(
-            f"{self.place}: {{{name}}} is no placeholder{near(name, PLACEHOLDERS)}: there are "
-            f"{known}; write {{{{{name}}}}} for the text itself"
+            f"{self.place}: {{{name}}} is not a placeholder{near(name, PLACEHOLDERS)}: use "
+            f"{known}; write {{{{{name}}}}} for the text {{{name}}}"
         )
 
     @property
@@ -212,8 +212,8 @@ def check_programs(commands: Sequence[Command], folder: Path) -> None:
 def _no_program(command: Command, program: str, number: int) -> UsageError:
     """The message for a program that cannot be run, with the reason of the system."""
     return UsageError(
-        f"{command.place}: {program}: cannot be run ({os.strerror(number)}): name a program that "
-        f"is there, or its interpreter before it"
+        f"{command.place}: {program}: cannot be run ({os.strerror(number)}): name an existing "
+        f"program, or its interpreter before it"
     )
 
 
@@ -314,7 +314,7 @@ class Training(msgspec.Struct, frozen=True, kw_only=True):
             return "another training list"
         for name in {**made.programs, **self.programs}:
             if made.programs.get(name) != self.programs.get(name):
-                return f"another {name} than the one that is there now"
+                return f"another version of {name}"
         return ""
 
     def attempt(
@@ -392,4 +392,4 @@ def _fault(ended: Ended, out: Path) -> str:
     if out.is_file() and out.stat().st_size:
         return ""
     what = "an empty file" if out.is_file() else "a folder" if out.is_dir() else "no file"
-    return f"the program ended well but left {what} at {{out}}, the file for its scores"
+    return f"the program ended without an error but left {what} at {{out}}, the file for its scores"

@@ -158,7 +158,7 @@ def units_of(items: Any, row: Row) -> Units:
     items = items if isinstance(items, pl.DataFrame) else _frame_of(items)
     measure = measure_of(row.label, row.task)
     if measure is None or not has_sums(items, measure):
-        raise UsageError(f"these items have no counts that {row.label} divides")
+        raise UsageError(f"these items have no counts from which {row.label} is computed")
     own = items_of(items, row.dims)
     factor = next((f for f in row.factors if f in own.columns and f != row.item), "item")
     sums = _summed(own, factor, measure)

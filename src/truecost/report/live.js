@@ -34,7 +34,7 @@
     place.value = (at) => back[kind](a + ((at - start) / (end - start)) * (b - a));
     return Object.assign(place, { kind, low, high, start, end, shown: rest[4], factor: Number(rest[5] || 0) });
   };
-  const percent = (share) => `${Number((100 * share).toPrecision(3))} %`;
+  const percent = (share) => `${Number((100 * share).toPrecision(3))}%`;
   const short = (name) => (name.length > 40 ? `${name.slice(0, 19)}…${name.slice(-19)}` : name);
 
   // Hover: a title becomes the tip; small pictures take theirs from the wide ones

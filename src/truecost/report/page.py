@@ -65,7 +65,7 @@ SHOWN_ROWS, MOST_ROWS_OPEN = 12, 16  # of a picture; more are folded
 KEPT = "\n\t\N{FIRST STRONG ISOLATE}\N{POP DIRECTIONAL ISOLATE}"  # of what is hidden: our own
 MOST = 12  # pictures of a section in all
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
-UNIT = re.compile(r"(?<=[\d\]]) (?=(?:pp|GB|s)\b|%)")  # spaces at which no line ends
+UNIT = re.compile(r"(?<=[\d\]]) (?=(?:pp|GB|s)\b)")  # spaces at which no line ends
 BEFORE = re.compile(r"(?<=[\d%p]) (?=\[[-+\N{MINUS SIGN}]?\d[^\[\]]*\])")
 WITHIN = re.compile(r"(\[[-+\N{MINUS SIGN}]?[\d.e+%-]+,) (?=[^\[\]]*\])")
 
@@ -340,7 +340,7 @@ def _inputs(result: "ResultFile") -> Table | None:
         _named_files(tomllib.loads(result.configuration), "", uses)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise InputError(
-            f"result.json: the configuration in it is no valid TOML ({why_undecoded(error)}): it "
+            f"result.json: the configuration in it is not valid TOML ({why_undecoded(error)}): it "
             f"was changed; score again"
         ) from error
     cells = [

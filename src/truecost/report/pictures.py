@@ -63,7 +63,8 @@ def chosen(story: Story | None, name: str) -> Picture:
     every = drawn(story)
     if not every:
         raise UsageError(
-            "there is no picture of checks: score, compare, plan, leaderboard and run have some"
+            "the result of a check has no pictures; results of score, compare, plan, leaderboard "
+            "and run have some"
         )
     wanted = name.casefold()
     exact = [p for heading, p in every if wanted in ("", p.name, heading.casefold())]

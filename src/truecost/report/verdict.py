@@ -179,12 +179,12 @@ def _naive(story: Story, row: Row) -> str:
 
 
 def _naive_share(story: Story, row: Row) -> str:
-    """`51 % of what the best constant decision costs`, where the interval excludes that."""
+    """`51% of what the best constant decision costs`, where the interval excludes that."""
     if row.value is None or not _is_cost(row) or against_naive(row) not in ("better", "worse"):
         return ""
     much = f"{row.value:.1f} times"
     if row.value < 2:
-        much = f"{100 * row.value:.0f}\N{NO-BREAK SPACE}% of"
+        much = f"{100 * row.value:.0f}% of"
     return f"{much} what {story.page.naive.output(row.label)} costs"
 
 
@@ -208,7 +208,7 @@ def _against(story: Story, row: Row, ratio: Row | None) -> str:
     )
     if own is not None and _is_cost(own) and ratio is not None and ratio.value is not None:
         word = "less" if ratio.value < 1 else "more"
-        much = f"{abs(1 - ratio.value) * 100:.0f}\N{NO-BREAK SPACE}% {word} than {other}"
+        much = f"{abs(1 - ratio.value) * 100:.0f}% {word} than {other}"
         if ratio.value >= 2:
             much = f"{ratio.value:.1f} times what {other} costs"
         share = _naive_share(story, own)

@@ -90,7 +90,7 @@ def against_naive(row: Row) -> State:
     scores cost no more than the naive baseline, so that the row is inconclusive. "same" when the
     system equals the naive baseline in every replicate: most often it gives the same decision as
     the baseline on every trial. Of a value outside its own interval nothing is said: its replicates
-    are biased. "inconclusive" also when more than 5 % of the replicates are undefined, as for
+    are biased. "inconclusive" also when more than 5% of the replicates are undefined, as for
     differences, and where the interval has no width.
     """
     if row.naive is None or (row.value is None and not endless(row)):

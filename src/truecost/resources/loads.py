@@ -20,7 +20,7 @@ from truecost.version import __version__
 
 MEASURED_ONCE = "no interval: measured once"
 NO_RECORD = "undefined: there is no record of {}"
-NO_QUERIES = "undefined: how long the spoken queries are is not known"
+NO_QUERIES = "undefined: the length of the spoken queries is not known"
 NO_AUDIO = "undefined: there is no audio"
 UNITS = {  # of the figures, in the order of the rows, for signatures; `unit` is that of trials
     "isf": "",

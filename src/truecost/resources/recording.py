@@ -173,7 +173,9 @@ def record(command: Sequence[str], *, phase: str = "", aside: bool = False) -> R
     machine = describe()
     found, interrupted = _measured(command, aside)
     if not found:
-        raise InputError(f"{command[0]}: measuring it was ended from outside: nothing is known")
+        raise InputError(
+            f"{command[0]}: the measurement was stopped from outside: measure it again"
+        )
     if "errno" in found:
         raise UsageError(_cannot_run(command[0], found["errno"]))
     if found["status"] == -signal.SIGINT or (interrupted and found["status"]):

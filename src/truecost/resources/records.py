@@ -161,7 +161,7 @@ def read_resources(path: str) -> Resources:
     shown, data = shown_path(path), read_bytes(path)
     if not data.strip():
         raise InputError(f"{shown}: the file is empty; {WROTE}")
-    none = "is no record of resources"
+    none = "is not a record of resources"
     version = decoded(data, _Head, shown, none, WROTE).schema_version
     if version != SCHEMA_VERSION:
         raise InputError(
@@ -193,15 +193,19 @@ def phase_of(paths: Sequence[str], phase: str) -> Resources:
     for path, record in records.items():
         if record.phase not in ("", phase):
             raise InputError(
-                f"{path}: is a record of {record.phase}, expected one of {phase}: give it where it "
-                f"belongs, or measure with --phase {phase}"
+                f"{path}: is a record of {record.phase}, expected one of {phase}: give it with "
+                f"--{record.phase}, or measure with --phase {phase}"
             )
     for (path, one), (other, two) in combinations(records.items(), 2):
         if one == two:
-            raise InputError(f"{other}: is the same record as {path}: give each node's once")
+            raise InputError(
+                f"{other}: is the same record as {path}: give the record of each node once"
+            )
     if len(records) < len(paths):
         twice = [path for path in records if paths.count(path) > 1]
-        raise InputError(f"{first_five(twice)}: is given twice: give each node's record once")
+        raise InputError(
+            f"{first_five(twice)}: is given more than once: give the record of each node once"
+        )
     return merge([msgspec.structs.replace(r, phase=phase) for r in records.values()])
 
 

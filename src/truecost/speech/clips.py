@@ -51,7 +51,7 @@ def read_samples(path: str | Path) -> tuple[Floats, int]:
     """The result of `read_wave`, with at least one sample: InputError otherwise."""
     samples, rate = read_wave(path)
     if not len(samples):
-        raise InputError(f"{path}: the clip holds no samples; remove it from the list")
+        raise InputError(f"{path}: the clip has no samples; remove it from the list")
     return samples, rate
 
 

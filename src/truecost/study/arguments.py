@@ -66,7 +66,8 @@ def listed(parameter: str, given: Any, item: str) -> list[Any]:
         Noun of what each entry belongs to, in the singular.
     """
     if not _has_entries(given):
-        keys = "; its values, and its keys as ids" if isinstance(given, Mapping) else ""
+        keys = "; give the values of a mapping, and its keys as ids"
+        keys *= isinstance(given, Mapping)
         raise InputError(
             f"{parameter} is {shown_as(given)}: give a list with a text for each {item}{keys}"
         )
@@ -113,7 +114,7 @@ def references_in(parameter: str, given: Any, size: int, item: str) -> list[list
         raise InputError(
             f"{parameter} has a list for each {item}: several references are several lists over "
             f"all {item}s, [first, second], each with a text for each {item}; "
-            f"[*zip(*{parameter})] turns them round"
+            f"[*zip(*{parameter})] exchanges rows and columns"
         )
     return [texts_in(f"{parameter}[{k}]", texts, item) for k, texts in enumerate(sets)]
 
@@ -136,7 +137,7 @@ def column_in(parameter: str, given: Any) -> pl.Series:
     if isinstance(given, pl.Series):
         return given
     if not _has_entries(given):
-        raise InputError(f"{parameter} is {shown_as(given)}: give a list with a value for each")
+        raise InputError(f"{parameter} is {shown_as(given)}: give a list with a value per item")
     array = np.asarray(given) if hasattr(given, "__array__") else None
     if array is not None and array.ndim == 1 and array.dtype.kind in ARRAYS:
         return pl.Series(array)
@@ -147,7 +148,7 @@ def column_in(parameter: str, given: Any) -> pl.Series:
     column = pl.Series([_plain(entry) for entry in entries], strict=False)
     if column.dtype in WITHOUT_TEXT:
         kinds = sorted({type(entry).__name__ for entry in entries})
-        raise InputError(f"{parameter} holds {', '.join(kinds)}: give texts or numbers")
+        raise InputError(f"{parameter} contains {', '.join(kinds)}: give texts or numbers")
     return column
 
 
@@ -182,13 +183,13 @@ def further_columns(
     for name, given in columns.items():
         if hint := near(name, options, CLOSE):
             raise UsageError(
-                f"{counts.__qualname__} has no parameter {name!r}{hint}: call a further column "
-                f"otherwise"
+                f"{counts.__qualname__} has no parameter {name!r}{hint}: give a further column "
+                f"another name"
             )
         if name in meanings:
             raise UsageError(
-                f"a further column cannot be named {name!r}, which means something in files "
-                f"({meanings[name]}): call it otherwise"
+                f"a further column cannot be named {name!r}, which has a meaning in files "
+                f"({meanings[name]}): give it another name"
             )
         if given is not None and not _has_entries(given):
             raise UsageError(
@@ -230,12 +231,12 @@ def _how_to_get_columns(parameter: str, given: object) -> str:
     said = "give columns, {" + ", ".join(f'"{name}": [...]' for name in names) + "}"
     first = given[0] if isinstance(given, list) and given else None
     if isinstance(first, Mapping):
-        return f"{said}; polars.DataFrame({parameter}) makes them of such records"
+        return f"{said}; polars.DataFrame({parameter}) makes such columns from records"
     if isinstance(first, (tuple, list)):
         made = f'polars.DataFrame({parameter}, schema=[NAMES], orient="row")'
-        return f"{said}; {made} makes them of such rows"
+        return f"{said}; {made} makes such columns from rows"
     if isinstance(given, str):
-        return f"{said}; truecost.read({given!r}, task='diarization').frame has those of a file"
+        return f"{said}; for a file use truecost.read({given!r}, task='diarization').frame"
     return f"{said}, or a frame of polars or pandas"
 
 
@@ -305,7 +306,7 @@ def of_columns(name: str, columns: Mapping[Any, Any]) -> Table:
             flat[str(key)] = column_in(f"{name}[{key!r}]", values)
         elif array.ndim > 2:
             said = f"{name}[{key!r}] has {array.ndim} dimensions {array.shape}"
-            raise InputError(f"{said}: give one, or two for a score of each class")
+            raise InputError(f"{said}: give one dimension, or two for a score of each class")
         else:
             matrices[str(key)] = array
     sizes = {key: len(values) for key, values in (*flat.items(), *matrices.items())}
@@ -326,7 +327,7 @@ def with_columns(table: Table, columns: Mapping[str, Any]) -> Table:
         if found != size:
             raise InputError(
                 f"{key} has {counted(found, 'value')}, but {table.source} has "
-                f"{counted(size, 'row')}: give one for each; columns are named in a tuple"
+                f"{counted(size, 'row')}: give one value per row, or a tuple of column names"
             )
     frame = table.frame.drop([key for key in more.columns if key in table.frame.columns])
     kept = {key: of for key, of in table.matrices.items() if key not in more.columns}
@@ -356,7 +357,7 @@ def _matrix(name: str, key: Any, values: Any) -> npt.NDArray[Any]:
     except ValueError as error:
         sizes = sorted({len(row) for row in values if hasattr(row, "__len__")})
         raise InputError(
-            f"{name}[{key!r}] has rows of {first_five(sizes)} numbers: give as many in each row"
+            f"{name}[{key!r}] has rows of {first_five(sizes)} numbers: give rows of one length"
         ) from error
 
 
@@ -376,7 +377,7 @@ def _named_classes(name: str, frame: pl.DataFrame, dataset: Any) -> pl.DataFrame
             wrong = numbers.filter((numbers < 0) | (numbers >= len(names)))
             if len(wrong):
                 known = f"{counted(len(names), 'class')}, from 0"
-                raise InputError(f"{name}: column {key!r} has the class {wrong[0]}; it has {known}")
+                raise InputError(f"{name}: {key!r} has class {wrong[0]}, but there are {known}")
             found = pl.Series([*names], dtype=pl.Enum([*names])).gather(numbers)
             frame = frame.with_columns(found.alias(key))
     return frame

@@ -265,7 +265,7 @@ def _overview(title: str, rules: Study, public: Sequence[str], digest: str) -> s
     """The page of instructions for participants."""
     asked = _asked_for(rules, [Path(path).name for path in public])
     check_it = f"{_called(rules)} validate FILE {asked}--config {SETTINGS}"
-    whole = "" if asked else "\nThe public data have no list of what is asked for.\n"
+    whole = "" if asked else "\nThe public data contain no list of the expected items.\n"
     return f"""# {title}
 
 {find_task(rules.task).about.get("", find_task(rules.task).title)}
@@ -302,7 +302,16 @@ def _evaluation(rules: Study) -> str:
     lines += [f"| {m.label} | {m.title} | {m.direction} |" for m in (find(n, task) for n in names)]
     rule = "\n".join(f"    {line}" for line in _published(rules).to_toml().splitlines())
     return "\n".join(
-        ["# Evaluation", "", *lines, "", "The first one ranks. The rules:", "", rule, ""]
+        [
+            "# Evaluation",
+            "",
+            *lines,
+            "",
+            "Submissions are ranked by the first measure. The rules:",
+            "",
+            rule,
+            "",
+        ]
     )
 
 

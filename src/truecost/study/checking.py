@@ -5,6 +5,7 @@ and the nearest valid keys; a converter would stop at the first one.
 """
 
 import json
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
@@ -51,8 +52,28 @@ def convert(
     try:
         return msgspec.convert(content, kind)
     except msgspec.ValidationError as error:
-        said = str(error).replace("`", "").replace(" - at $.", ", in ").replace(" - at $", "")
-        raise UsageError(f"{source}: {said}") from error
+        raise UsageError(f"{source}: {_plain(str(error))}") from error
+
+
+WORDS = {  # of a parser, in the words of TOML
+    "str": "a text",
+    "float": "a number",
+    "int": "a whole number",
+    "bool": "true or false",
+    "array": "a list",
+    "object": "a table",
+}
+
+
+def _plain(said: str) -> str:
+    """A fault of the parser: `application.prior is a text: give a number or a list`."""
+    said, _, place = said.replace("`", "").partition(" - at $")
+    found = re.fullmatch(r"Expected (.+), got (\w+)", said)
+    if not found or not place:
+        return said + f", in {place.removeprefix('.')}" * bool(place)
+    wanted = [WORDS.get(kind, kind) for kind in found[1].split(" | ") if kind != "null"]
+    is_ = WORDS.get(found[2], found[2])
+    return f"{place.removeprefix('.')} is {is_}: give {' or '.join(wanted)}"
 
 
 def _wanted(kind: Any, content: Any) -> str:
@@ -207,7 +228,8 @@ def check_names(study: "Study") -> None:
         return
     if study.systems and study.baseline not in (None, *study.systems):
         raise UsageError(
-            f"baseline {study.baseline!r} is no system: the systems are {', '.join(study.systems)}"
+            f"baseline {study.baseline!r} is not a system: the systems are "
+            f"{', '.join(study.systems)}"
         )
     for name, system in study.systems.items():
         _check_files(name, system, study.collections)
@@ -236,7 +258,7 @@ def check_ranges(study: "Study", source: str = "") -> None:
     head = f"{source}: " if source else ""
     for option in declared(type(study)):
         if (value := getattr(study, option.key)) is not None:
-            option.check(value, f"{head}{option.key}")
+            option.check(value, f"{head}{option.key}" if source else option.flag)
     fields = {name: getattr(study, name) for name in study.__struct_fields__ if name != "own"}
     for name, table in {**fields, **study.own}.items():
         several = table if isinstance(table, dict) else {"": table}
@@ -276,10 +298,8 @@ def check_task(study: "Study") -> None:
     if study.prices.given():
         prices_of(study.prices.given(), face.prices, face.name)
     if lost := [key for key in study.engine.given() if key not in face.engine]:
-        takes = ", ".join(face.engine) or "none of its keys: its files are counted here"
-        raise UsageError(
-            f"{first_five(lost)} under [engine] does not fit {face.name}, which takes {takes}"
-        )
+        own = f"its keys are {', '.join(face.engine)}" if face.engine else "leave out [engine]"
+        raise UsageError(f"{first_five(lost)} under [engine] is not for {face.name}: {own}")
     for key, given in {"worst": study.worst is not None, "also": bool(study.also)}.items():
         if given and key not in face.beside:
             *others, last = (name for name in names() if key in find(name).beside)
@@ -299,7 +319,7 @@ def _check_live(study: "Study", given: Sequence[str], face: Face) -> None:
         runs = [name for name in names() if find(name).live]
         raise UsageError(
             f"{said} {'is' if len(given) == 1 else 'are'} for task {runs[0]}; the task of the "
-            f"study is {face.name}: say task = {' or '.join(map(repr, runs))}"
+            f"study is {face.name}: write task = {' or '.join(map(repr, runs))}"
         )
     if "source" not in given:
         raise UsageError(
@@ -347,6 +367,6 @@ def _check_data(table: DataTable, face: Face) -> None:
     wrong = [key for key in table.given() if key in known and key not in face.data]
     if wrong:
         raise UsageError(
-            f"{first_five(wrong)} under [data] is not for {face.name}, which takes "
+            f"{first_five(wrong)} under [data] is not for {face.name}: its keys are "
             f"{', '.join(face.data)}"
         )

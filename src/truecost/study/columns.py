@@ -99,7 +99,7 @@ class Options:
         check_keys(self.columns, MAP_KEYS)
         check_fields(self, DataTable)
         if self.llr_base is not None and self.kind != "llr":
-            raise UsageError("--llr-base needs --type llr and a base above 1 (10 or 2, say)")
+            raise UsageError("--llr-base needs --type llr and a base above 1 (such as 10)")
         self._check_annotators()
 
     def _check_annotators(self) -> None:
@@ -113,16 +113,19 @@ class Options:
             )
         if rule is not None and not mapped:
             raise UsageError(
-                f"--annotators {rule} needs the labels of the annotators: --map annotators=a+b+c, "
+                f"--annotators {rule} needs the labels of the annotators: use --map "
+                f"annotators=a+b+c, "
                 f"one column each, or one column with labels separated by |"
             )
         if mapped and self.kind == "number":
             raise UsageError(
-                "annotators choose classes; type number has true numbers: map one column, their "
-                "mean or median say, with --map label=COLUMN"
+                "annotators choose classes; type number has true numbers: map one column, such "
+                "as their mean or median, with --map label=COLUMN"
             )
         if accept is not None and rule != "any":
-            raise UsageError("--accept is for --annotators any: votes count every label")
+            raise UsageError(
+                "--accept is for --annotators any, as votes count every label: leave it out"
+            )
 
     def column(self, key: str, table: Table) -> str | None:
         """Column of a key: the mapped one, else the column with the name of the key, else None."""
@@ -147,7 +150,7 @@ def trial_ids(table: Table, options: Options) -> npt.NDArray[Any] | None:
         return np.arange(len(table)) if table.ordered else None
     ids = table.texts(column, "id")
     refuse_empty(table, ids, "id")
-    refuse_repeated(table.source, ids)
+    refuse_repeated(table.source, ids, where=table.where)
     return ids.to_numpy()
 
 
@@ -175,8 +178,8 @@ def scores_of(table: Table, options: Options) -> tuple[Floats, tuple[str, ...] |
     if column is None:
         arrays = ", or scores=ARRAY; of several systems scores={NAME: ARRAY, ...}"
         raise UsageError(
-            f"{table.source}: no column gives the scores; {table.listed}: --map score="
-            f"{_columns_of_classes(table, options) or 'COLUMN'}"
+            f"{table.source}: {table.headless}no column gives the scores; {table.listed}: --map "
+            f"score={_columns_of_classes(table, options) or 'COLUMN'}"
             f"{arrays if table.in_memory else ''}; {names.A_METRIC}"
         )
     table.require(column.split("+")[0], "score")
@@ -207,11 +210,14 @@ def scores_of(table: Table, options: Options) -> tuple[Floats, tuple[str, ...] |
     return scores, classes
 
 
+_OTHER_TYPES = " (likelihood ratios? --type llr; other scores? --type score)"
+
+
 def check_scores(table: Table, options: Options, scores: Floats) -> None:
     """Refuse scores outside the range of their type; NaN means missing, and is handled later."""
     if options.kind == "log-posterior":
         bad = np.isposinf(scores) | (scores > 1e-6)
-        noun, verb, said = "log-posterior", "are", "above 0"
+        noun, verb, said = "log-posterior", "are", f"above 0{_OTHER_TYPES}"
     elif options.kind == "posterior":
         bad = (scores < 0) | (scores > 1)
         known = scores[np.isfinite(scores)]
@@ -220,8 +226,7 @@ def check_scores(table: Table, options: Options, scores: Floats) -> None:
         noun, verb = "posterior", "lie"
         hint = " (percentages? divide by 100)" if percent else ""
         if len(known) and known.min() < 0:
-            odds = "likelihood ratios? --type llr; other scores? --type score"
-            hint = f" ({odds})" if known.max() > 0 else " (logarithms? --type log-posterior)"
+            hint = _OTHER_TYPES if known.max() > 0 else " (logarithms? --type log-posterior)"
         said = f"outside 0 to 1{hint}"
     else:
         bad, noun, verb, said = np.isinf(scores), "score", "are", "infinite"

@@ -360,7 +360,7 @@ def _by_prior(table: ApplicationTable, name: str) -> dict[str, ApplicationTable]
     said = {f"{p:.6g}": p for p in table.prior}
     if len(said) < max(2, len(table.prior)):
         raise UsageError(
-            f"--prior {', '.join(f'{p:g}' for p in table.prior)}: give several priors once each"
+            f"--prior {', '.join(f'{p:g}' for p in table.prior)}: give different priors"
         )
     return {
         ", ".join(filter(None, (name, f"prior {text}"))): msgspec.structs.replace(table, prior=p)
@@ -396,5 +396,5 @@ def _over(over: Any, base: Any) -> Any:
 def _one_task(over: str | None, base: str | None) -> str | None:
     """The task of two studies that are combined; UsageError when they have different ones."""
     if over is not None and base is not None and over != base:
-        raise UsageError(f"the study file is for task {base}, but the command for task {over}")
+        raise UsageError(f"the study file is for task {base}: use truecost {base}, not {over}")
     return over or base

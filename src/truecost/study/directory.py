@@ -158,7 +158,7 @@ def render_again(result: str, target: Path | None = None) -> Path:
         The page.
     """
     if target is not None and target.suffix.lower() not in (".html", ".htm"):
-        raise UsageError(f"{target}: a page is written: name a file that ends in .html")
+        raise UsageError(f"{target}: the output is a web page: name a file that ends in .html")
     story = stored_story(result)
     folder = Path(result) if Path(result).is_dir() else Path(result).parent
     place = target or folder / "report.html"
@@ -211,8 +211,8 @@ def read_result(path: str, checks: bool = True) -> ResultFile:
         data.decode("utf-8")  # decoding is lazy below: texts that are never read would pass
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
-        raise InputError(f"{shown}, line {line}: is no UTF-8 text; {WROTE}") from error
-    version = decoded(data, _Head, shown, "is no result", WROTE).schema_version
+        raise InputError(f"{shown}, line {line}: is not UTF-8 text; {WROTE}") from error
+    version = decoded(data, _Head, shown, "is not a result", WROTE).schema_version
     if version != SCHEMA_VERSION:
         raise InputError(
             f"{shown}: its schema_version is {version}, but this version of truecost reads "
@@ -222,14 +222,17 @@ def read_result(path: str, checks: bool = True) -> ResultFile:
     if fault := _fault(result.rows):
         raise InputError(f"{shown}: the result is damaged ({fault}); {WROTE}")
     if not (checks or result.rows):
-        raise InputError(f"{shown}: the result holds no rows; a validation has no figures")
+        raise InputError(
+            f"{shown}: the result contains no rows: it is a result of truecost validate, which "
+            f"computes no figures"
+        )
     return result
 
 
 def _fault(rows: Sequence[Row]) -> str:
     """The fault of rows with the right types; empty without one."""
     if rows and not any(row.kind == "value" for row in rows):
-        return "no row is a value"
+        return "no row contains a value"
     for number, row in enumerate(rows):
         if "system" not in row.dims:
             return f"rows[{number}] names no system"
@@ -244,10 +247,10 @@ def _row_fault(row: Row) -> str:
     if isinstance(costs, dict) and not all(
         isinstance(costs.get(name), int | float) for name in ("miss", "fa")
     ):
-        return "has costs that are no numbers"
+        return "has costs that are not numbers"
     prior = row.parameters.get("prior", "empirical")
     if not (isinstance(prior, int | float) or prior == "empirical"):
-        return "has a prior that is no number"
+        return "has a prior that is not a number"
     pairs = ({"misses", "false_alarms"}, {"targets", "nontargets"})
     counted = [names & set(row.counts) for names in pairs]
     # What is counted by other items than trials names its errors as it likes.

@@ -16,8 +16,8 @@ from truecost.names import full_name
 from truecost.study.columns import Options
 
 A_PART = (
-    "; if the key is a part of it, give the whole key with a column of the part, and use --subset "
-    "(in a study [subsets]), or cut the files to the ids of the key"
+    "; if the key covers a part of the trials only, give the whole key with a column for the "
+    "part and use --subset (in a study [subsets]), or remove the other ids from the files"
 )
 
 
@@ -48,11 +48,14 @@ def join(scores: Table, key: Table, options: Options, role: str = "the key") -> 
     """
     column = options.column("id", scores)
     if column is None:
-        raise UsageError(f"{scores.source}: a key joins by id; {scores.listed}: --map id=COLUMN")
+        raise UsageError(
+            f"{scores.source}: {scores.headless}a key needs ids, by which it is joined; "
+            f"{scores.listed}: name the column of ids with --map id=COLUMN"
+        )
     left, right = scores.texts(column, "id"), key.texts(column, "id")
     same = not left.null_count() and left.equals(right)  # in one order: nothing is joined
     for table, ids in ((scores, left), *(((key, right),) * (not same))):
-        refuse_repeated(table.source, ids)
+        refuse_repeated(table.source, ids, where=table.where)
     places = pl.int_range(len(left), eager=True) if same else _places(right, left)
     absent = right.filter(places.is_null()).fill_null("(empty)")
     if len(left) > len(right) - len(absent):  # ids do not repeat, so that counts tell
@@ -78,7 +81,7 @@ def join(scores: Table, key: Table, options: Options, role: str = "the key") -> 
         if len(rows):
             examples = first_five(f"{right[r]} ({here[r]!r}, {there[r]!r})" for r in rows.head(6))
             raise InputError(
-                f"column {name!r} stands in both {scores.source} and {key.source} and differs in "
+                f"column {name!r} is in both {scores.source} and {key.source} and differs in "
                 f"{counted(len(rows), 'row')}: {examples}; rename it in one of them, or leave it "
                 f"out there"
             )
@@ -148,7 +151,9 @@ def join_metadata(
     there = metadata.frame.columns
     by = next((name for name in ("id", column) if name in there), there[0])
     known, wanted = metadata.texts(by, by), table.texts(column, column)
-    refuse_repeated(file, known.drop_nulls(), "each may name one row only")
+    rows = known.is_not_null().arg_true()
+    rule = "each id may have one row only"
+    refuse_repeated(file, known.drop_nulls(), rule, lambda row: metadata.where(int(rows[row])))
     absent = wanted.filter(~wanted.is_in(known.implode()).fill_null(value=False))
     if len(absent):
         values = absent.fill_null("(empty)").unique(maintain_order=True)
@@ -156,8 +161,8 @@ def join_metadata(
         if "enroll" in table.columns:
             hint = f"; to look up a side of a trial use --metadata enroll={file} or test={file}"
         raise InputError(
-            f"{table.source}: {counted(len(values), 'value')} of the column {column!r} without a "
-            f"row in the column {by!r} of {file}: {first_five(values)}"
+            f"{file}: the column {by!r} lacks {counted(len(values), 'value')} of the column "
+            f"{column!r} of {table.source}: {first_five(values)}; add rows for all of them"
             f"{hint if asked == 'id' else ''}"
         )
     found = metadata.frame.drop(by).select(pl.all().gather(_places(wanted, known)))
@@ -165,8 +170,8 @@ def join_metadata(
         if found.width != 1:
             raise UsageError(
                 f"{file}: --metadata {column}.{name}= names one column, and the file has "
-                f"{', '.join(found.columns)} beside {by}: use --metadata {column}={file}, and the "
-                f"columns are {column}.NAME"
+                f"{', '.join(found.columns)} beside {by}: use --metadata {column}={file}, and "
+                f"the new columns are {column}.NAME"
             )
         found.columns = [name]
     else:
@@ -190,6 +195,7 @@ def _looked_up(table: Table, metadata: Table, asked: str, id_column: str) -> tup
             return found, name
     raise UsageError(
         f"{table.source}: there is no column {asked!r} to look up in {metadata.source}; "
-        f"{table.listed}: --metadata COLUMN={metadata.source}, or COLUMN.NAME={metadata.source}, "
+        f"{table.listed}: use --metadata COLUMN={metadata.source}, or "
+        f"COLUMN.NAME={metadata.source}, "
         f"which names the new column"
     )

@@ -22,7 +22,8 @@ HIGHER = Option(
     verbs=JUDGING,
 )
 DIRECTION = Option(
-    "For several measures mean:COLUMN: better values of each, as COLUMN=higher,COLUMN=lower.",
+    "For several measures mean:COLUMN: whether higher or lower values of each column are better, "
+    "such as seconds=lower,rating=higher.",
     read=names.word_or_pairs,
     needs={"measure": ("mean",)},
     verbs=JUDGING,
@@ -131,8 +132,8 @@ class ChallengeTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True
     sample: Annotated[
         str | None,
         Option(
-            "Submission that tests the bundle; it goes into the bundle, and all submissions of "
-            "the challenge must have its columns.",
+            "File of a submission that tests the bundle and becomes a part of it; all submissions "
+            "of the challenge must have its columns.",
             shown="the first system of the study",
             file=True,
         ),

@@ -59,14 +59,14 @@ class Input(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Something a reader should know.
+    """A warning or a note for the reader.
 
     Attributes
     ----------
-    kind : {"advice", "data"}
-        Advice on a choice, or a fault in the data.
+    kind, message : str
+        Kind (`advice` on a choice, or `data` for a fault in the data), and text.
     rule : str
-        Id of the rule of `truecost.advice` that it belongs to, if any.
+        Id of the rule of `truecost.advice` to which it belongs; empty for none.
     """
 
     kind: str
@@ -107,26 +107,28 @@ class ResultFile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         Version of truecost that wrote it.
     task : str
         Task of the systems.
+    rows : tuple of Row
+        Values with their intervals.
+    problems : tuple of Problem
+        Warnings and notes.
+    inputs : tuple of Input
+        Files that were read.
     gates : tuple of Verdict
         Verdicts on the gates of the study.
     remarks : tuple of str
-        Notes that a reader of the rows should see first, such as the factors that varied and those
-        held.
+        Notes to read before the rows, such as the factors that varied and those held fixed.
     configuration : str
-        The study as TOML, files by their base names.
+        The study as TOML, with the base names of files.
     leaderboard : tuple of Standing
         Submissions by rank.
     first_rank : dict of str to tuple of str
-        Systems of the first rank, best first, by label of the first measure; only where more than
-        two systems were compared. Several such systems are tied (`truecost.core.leaderboard`).
+        Systems that share the first rank, by label of the measure; only for more than two systems.
     cases : tuple of Case
         Worst items of each system.
     described : dict of str to tuple
-        Data that the page draws beside the rows, by name of the task: frozen structs, each with its
-        `type` (`Work.descriptions`).
+        Data of the pictures, by name of the task: structs with a `type` (`Work.descriptions`).
     versions : dict of str to str
-        Versions of Python and of the libraries that compute; with others the last digits may
-        differ.
+        Versions of Python and of libraries; with other versions, the last digits may differ.
     """
 
     schema_version: int
@@ -272,9 +274,7 @@ class Outcome(Shown):
 
     @property
     def systems(self) -> tuple[Record, ...]:
-        """Data of all systems, as they were scored; each once, even if there are several
-        applications.
-        """
+        """Data of the scored systems; each system once, even with several applications."""
         seen = {id(t): t for part in self.parts for t in part.systems}
         return tuple(seen.values())
 

@@ -17,7 +17,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from truecost.errors import InputError, TruecostError, UsageError, counted, first_five, no_file
+from truecost.errors import InputError, TruecostError, UsageError, first_five, no_file
 from truecost.names import STANDARD_INPUT, in_store, real
 
 if TYPE_CHECKING:
@@ -167,9 +167,9 @@ def parts_of_system(path: str) -> list[str]:
     others = [p.name for p in inside if p not in tables]
     if tables and others:
         raise UsageError(
-            f"{path}: beside {counted(len(tables), 'table')} there are files that cannot be read "
-            f"in parts: {first_five(others)}; unpack them, take them away, or name the tables: "
-            f"'{folder / f'*{tables[0].suffix}'}'"
+            f"{path}: the tables of a folder are read as parts of one system, and this folder "
+            f"contains other files: {first_five(others)}. Name a file, such as {tables[0]}, or "
+            f"tables with a pattern, such as '{folder / f'*{tables[0].suffix}'}'"
         )
     return [str(p) for p in tables] or [path]
 
@@ -224,7 +224,9 @@ def _parts(path: str) -> tuple[str, ...]:
 def plain(file: str) -> str:
     """A path that a file can have."""
     if "\0" in file:
-        raise UsageError(f"the path {file!r} holds a NUL, which no file name can have")
+        raise UsageError(
+            f"the path {file!r} contains a NUL character, which file names cannot contain"
+        )
     return file
 
 
@@ -278,8 +280,8 @@ def course_beside(path: str) -> RunCourse | None:
         return RunCourse(f"{COURSES}/{found.name}", kind, classes)
     except (OSError, ValueError, RecursionError, KeyError, TypeError) as error:
         raise InputError(
-            f"{found}: does not say what the outputs of {path} are, as a run writes it down "
-            f"({error!r}): give --output-kind, and move the logs out of this directory"
+            f"{found}: this file does not state the kind of the outputs of {path} ({error!r}): "
+            f"use --output-kind, and move the logs out of this directory"
         ) from error
 
 

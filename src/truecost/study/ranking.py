@@ -123,19 +123,18 @@ def _hours_for(heard: Heard, wanted: float, level: float) -> dict[str, object]:
 SAID = (
     "rank: 1 plus the number of better submissions, by the paired differences of all pairs "
     "together ({level}); equal ranks are ties. place: the places that a submission may have. may "
-    "be best: it is not worse in the comparison with the best ({level}). The interval of a "
-    "difference from the first is that of this difference alone"
+    "be best: the submission is not worse in the comparison with the best ({level}). from first "
+    "CI: the interval of the difference from the first, not adjusted for the other pairs"
 )
 UNLIKELY = (
-    "unlikely: tied for rank 1, which judges all pairs at once, and beaten in the comparison with "
-    "the best, which asks for less"
+    "unlikely: the submission has rank 1, which compares all pairs together, but is worse in the "
+    "comparison with the best alone, where a smaller difference is enough"
 )
 CROSSED = (
-    "ranks are not in the order of the values: {above} has a better {measure} than {below} and a "
-    "worse rank, as more systems are surely better than it: how sure a difference is depends on "
-    "the pair"
+    "ranks are not in the order of the values: {above} has a better {measure} than {below}, but a "
+    "worse rank, because more systems are significantly better than {above}"
 )
-ABOUT_SUBSETS = "subsets: ranks are of all trials together; those below the board have none"
+ABOUT_SUBSETS = "ranks are for all trials; the tables of subsets below the board have no ranks"
 
 
 def rank(
@@ -189,8 +188,8 @@ def rank(
         raise UsageError(f"a leaderboard needs at least two submissions{said}")
     if study.data.missing == "drop":
         raise UsageError(
-            "a leaderboard ranks on the same trials, and --missing drop would leave out "
-            "different trials for each submission: use --missing worst, or --keep-going to leave "
+            "a leaderboard ranks on the same items, and --missing drop would leave out "
+            "different items for each submission: use --missing worst, or --keep-going to leave "
             "out whole submissions"
         )
     check_study(study)
@@ -202,7 +201,9 @@ def rank(
     try:
         systems = pair(systems)
     except InputError as error:
-        hint = "" if study.data.key else "; with a --key each submission is held against it alone"
+        hint = (
+            "" if study.data.key else "; with --key, each submission is compared with the key alone"
+        )
         raise InputError(f"{error}{hint}") from error
     part = part_of(study, reader, systems, chosen, {})
     work = find_task(study.task).load()

@@ -30,6 +30,8 @@ from truecost.tasks import DEFAULT
 from truecost.tasks import find as find_task
 from truecost.tasks.measures import ALL, find, named, refuse_beside
 
+OF_DIFFERENCES = ("alone", "combined", "no_spread")  # flags that their own advice is about
+
 
 def problems_of(parts: Sequence[Part]) -> list[Problem]:
     """Faults of the data of each part, then advice, each once; those of further metrics last."""
@@ -50,7 +52,7 @@ def _on_flags(parts: Sequence[Part]) -> list[Problem]:
     rows = [(e, _flags(e, part)) for part in parts for e in part.estimates]
     values = len(rows)
     compared = [c.difference for part in parts for c in part.comparisons]
-    rows += [(row, tuple(f for f in ("alone", "combined") if f in row.flags)) for row in compared]
+    rows += [(row, tuple(f for f in OF_DIFFERENCES if f in row.flags)) for row in compared]
     said_of = next((work_of(s).flagged for part in parts for s in part.systems), flagged)
     found = []
     for flag in FLAGS.values():
@@ -111,7 +113,9 @@ def _record_problems(part: Part, record: Record) -> list[str]:
         name = subset if isinstance(subset, str) else subset[1]
         for frame, what in record.frames():
             if empty := empty_cells(frame, name):
-                found.append(f"{counted(empty, what, 'have')} no {name}: in no subset of it")
+                found.append(
+                    f"{counted(empty, what, 'have')} no {name}: not in any subset by {name}"
+                )
     return [*found, *work_of(record).problems(part, record)]
 
 
@@ -328,7 +332,7 @@ def subsets_of(study: Study, record: Record, collection: str) -> tuple[Study, di
         except (InputError, UsageError) as error:
             if not collection:
                 raise
-            said = f"{collection}: no subset {name!r} there: {error}"
+            said = f"{collection} has no subset {name!r}: {error}"
             problems[name] = Problem(kind="data", message=said)
         else:
             kept[name] = expression

@@ -222,7 +222,9 @@ def application_of(table: ApplicationTable) -> Application:
         return Application.detection(*costs, table.prior) if single else Application()
     clash = [k for k in single if k != "prior" or table.priors]
     if clash:
-        raise UsageError(f"{_flags(clash)} cannot be combined with --cost-matrix or --priors")
+        raise UsageError(
+            f"{_flags(clash)} cannot be combined with --cost-matrix or --priors: leave one out"
+        )
     priors = table.priors or None
     if table.prior is not None:
         priors = (1 - table.prior, table.prior)

@@ -21,7 +21,7 @@ ALL_USERS = {"traffic": ("--users", "--units-a and --units-b")}  # known, not th
 OF_TRAFFIC = ("score", "plan", "threshold", "validate")  # verbs that traffic matters to
 _of_models = partial(Option, group="Deployment")
 _of_traffic = partial(_of_models, verbs=OF_TRAFFIC)
-_of_threshold = partial(_of_models, shown="the least score that it collected")
+_of_threshold = partial(_of_models, shown="the lowest score that it collected")
 _of_reference = partial(Option, group="Reference", file=True)
 _of_format = partial(Option, shown="recognised by ending and content")
 CLASSES = (*names.POSTERIORS, "decision")  # types that tell several classes apart
@@ -49,7 +49,7 @@ class DataTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     reference_map: Annotated[
         dict[str, str],
         Option(
-            "Columns of the reference, where they differ from --map.",
+            "Columns of the reference, as KEY=COLUMN,..., where they differ from --map.",
             read=names.pairs,
             needs={"reference_table": ("a table of the reference",)},
         ),
@@ -93,7 +93,7 @@ class DataTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
         ),
     ] = None
     allow_duplicates: Annotated[
-        bool | None, Option("Accept repeated words and turns at the same time.")
+        bool | None, Option("Accept words and turns that are repeated at the same time.")
     ] = None
     llr_base: Annotated[
         float | None,
@@ -157,6 +157,7 @@ class DataTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
         float | None,
         Option(
             "Smallest probability of a class: smaller ones are raised to it.",
+            shown="none",
             gt=0,
             lt=0.5,
             needs={"type": names.POSTERIORS},
@@ -233,7 +234,7 @@ class DataTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     ecf: Annotated[
         str | None,
         _of_reference(
-            "ECF with the audio that is scored, or a table with the columns document and "
+            "NIST's list of the scored audio (ECF), or a table with the columns document and "
             "duration (seconds)."
         ),
     ] = None
@@ -313,8 +314,8 @@ class ApplicationTable(PartialTable, frozen=True, kw_only=True, omit_defaults=Tr
     cost_matrix: Annotated[
         tuple[tuple[float, ...], ...],
         Option(
-            'Cost matrix, "0 1; 10 0" or a file: a row for each true class, a column for each '
-            "decision (one more column to abstain).",
+            'Matrix of costs, such as "0 1; 10 0", or a file: a row for each true class, a column '
+            "for each decision (one more column to abstain).",
             read=names.matrix,
         ),
     ] = ()
@@ -351,13 +352,22 @@ class IntervalTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
         ),
     ] = None
     resample: Annotated[
-        names.Scheme | None, Option("Resampling of units.", default="multinomial", needs=ALL_USERS)
+        names.Scheme | None,
+        Option(
+            "Resampling of units: a fixed number of draws (multinomial), a Poisson number of "
+            "draws (poisson), or, if listed, blocks of consecutive units (blocks).",
+            default="multinomial",
+            needs=ALL_USERS,
+        ),
     ] = None
     block_length: Annotated[
         int | None,
         Option("Length of moving blocks.", shown="cube root of the number of units", ge=1),
     ] = None
-    hold: Annotated[tuple[str, ...], Option("Factor that is not resampled; may be repeated.")] = ()
+    hold: Annotated[
+        tuple[str, ...],
+        Option("Factor (column, such as speaker) that is not resampled; may be repeated."),
+    ] = ()
     jobs: Annotated[
         int | None,
         Option("Number of threads; the result does not depend on it.", shown="all cores", ge=1),

@@ -78,7 +78,7 @@ def find(name: str | None) -> Face:
         return face
     if name not in added():
         raise UsageError(
-            f"there is no task {name!r}{near(name, names())}: take one of {', '.join(names())}"
+            f"there is no task {name!r}{near(name, names())}: choose one of {', '.join(names())}"
         )
     known = face_or_fault(name)
     if isinstance(known, str):

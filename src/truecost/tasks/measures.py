@@ -72,6 +72,11 @@ def _measures_of(task: str) -> Iterable[Measure]:
         return ()
 
 
+def tasks_of(measure: Measure) -> list[str]:
+    """The tasks that have a measure."""
+    return [name for name in names() if any(m.key == measure.key for m in _measures_of(name))]
+
+
 def _in_turn(task: str) -> Iterator[Measure]:
     """The measures of a task, module after module: each is imported when it is its turn."""
     for name in face_of(task).measures:
@@ -158,7 +163,8 @@ ELSEWHERE = {  # names of measures in other tools
     **dict.fromkeys(("acc", "accuracy_score"), "accuracy"),
     **dict.fromkeys(("tpr", "tar", "sensitivity", "hit_rate"), "recall"),
     **dict.fromkeys(("fnr", "frr"), "p_miss"),
-    "far": "p_fa",
+    "miss_rate": "p_miss",
+    **dict.fromkeys(("far", "fa_rate", "false_alarm_rate"), "p_fa"),
     "dcf": "act_dcf",
     "matthews_corrcoef": "mcc",
     "cohen_kappa": "kappa",
@@ -194,6 +200,8 @@ def find(text: str, task: str = "") -> Measure:
     """
     name, _, parameter = text.partition(":")
     found = look_up(name, task)
+    if not name:
+        raise UsageError(f"measure {text!r} has no name: write NAME or NAME:PARAMETER")
     if name.lower() in REPLACED and (found is None or not found.task):
         rule, why = REPLACED[name.lower()]
         raise UsageError(
@@ -298,7 +306,9 @@ def suiting(
     for name, measure in found.items():
         if measure.key not in own:
             how = f"; {_OF_TABLES} {measure.label}" if measure.name == MEAN else ""
+            others = f", but for {' and '.join(tasks_of(measure))}" * (measure.name != MEAN)
             raise UsageError(
-                f"measure {name!r} is not for {what}: take {', '.join(own.values())}{how}"
+                f"measure {name!r} is not for {what}{others}: choose one of "
+                f"{', '.join(own.values())}{how}"
             )
     return [*found.values()]

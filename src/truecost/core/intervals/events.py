@@ -10,7 +10,7 @@ whose interval ends on the right side of the limit,
 - if it is as uncertain as the data show: r is gamma with k_0 + 1/2 bursts in H hours (Jeffreys),
   which are part of the T hours, so the new bursts are negative binomial.
 
-Hours for 80 % power have a fifth added, as D is uncertain: 83 % or more of simulated plans decide.
+Hours for 80% power have a fifth added, as D is uncertain: 83% or more of simulated plans decide.
 """
 
 import math
@@ -82,8 +82,8 @@ def hours_for_width(heard: Heard, half_width: float, level: float) -> float:
 def hours_to_decide(
     heard: Heard, limit: float, level: float, *, upper: bool
 ) -> tuple[float | None, float | None]:
-    """Total hours after which the interval ends below a limit (`upper`) or begins above it, with 80
-    % power: if the truth is the value, and if it is uncertain. None where no number of hours
+    """Total hours after which the interval ends below a limit (`upper`) or begins above it, with
+    80% power: if the truth is the value, and if it is uncertain. None where no number of hours
     suffices.
     """
     from scipy.special import betainc, gammainc, gammaincc

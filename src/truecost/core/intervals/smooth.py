@@ -24,7 +24,7 @@ import numpy.typing as npt
 from truecost.core.subsets import Floats, LeftOut
 from truecost.names import Ends, Method
 
-ONE_UNIT = "no interval: there is one unit, so nothing can be resampled"
+ONE_UNIT = "no interval: there is only one unit, and an interval needs several"
 Scale = Callable[[Floats], Floats]
 ROUNDING = 1e-12  # of 1 less a figure (sums of shares that make 1), and of places on a scale
 LARGEST = 1e70  # size of a figure whose fourth power is a number

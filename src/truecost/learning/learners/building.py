@@ -98,13 +98,16 @@ def flat(options: Mapping[str, Any], who: str) -> dict[str, Any]:
     if not isinstance(nested, Mapping):
         raise UsageError(f"{who}: options is {nested!r}, expected a table")
     if twice := sorted(given.keys() & nested.keys()):
-        raise UsageError(f"{who}: {first_five(twice)} is given twice; once is enough")
+        raise UsageError(
+            f"{who}: {first_five(twice)} {'is' if len(twice) == 1 else 'are'} given twice: give "
+            "each option once"
+        )
     return given | dict(nested)
 
 
 def known_names(key: str, known: Collection[str]) -> str:
     """Words for an unknown name."""
-    return near(key, known) or f"; known are {', '.join(sorted(known))}"
+    return near(key, known) or f"; choose one of {', '.join(sorted(known))}"
 
 
 def construct(
@@ -166,7 +169,7 @@ def found_in(path: str, who: str, folder: str = "") -> Any:
     if not (module and colon and name):
         before, _, last = path.rpartition(".")
         hint = f": did you mean {f'{before}:{last}'!r}?" if before and last else ""
-        raise UsageError(f"{who}: {path!r} is no package.module:name{hint}")
+        raise UsageError(f"{who}: {path!r} does not have the form package.module:name{hint}")
     where = real(folder) if folder else None
     if where is not None and str(where) not in sys.path:
         sys.path.append(str(where))
@@ -180,8 +183,8 @@ def found_in(path: str, who: str, folder: str = "") -> Any:
     meant, came = where and where / f"{module.replace('.', '/')}.py", getattr(found, "__file__", "")
     if meant and meant.is_file() and Path(came or "") != meant:
         raise UsageError(
-            f"{who}: {meant} is not what Python imports as {module}, but "
-            f"{came or 'a built-in module'}: give it another name"
+            f"{who}: Python imports {module} from {came or 'a built-in module'}, not from {meant}: "
+            f"rename {meant.name}"
         )
     if not hasattr(found, name):
         hint = known_names(name, [one for one in dir(found) if not one.startswith("_")])
@@ -202,16 +205,21 @@ def class_weights(
     if not isinstance(given, dict):
         if task.kind != "detection":
             raise UsageError(
-                f"learner {learner}: class_weight is {given:g}, the weight of a target, and there "
-                "is none: give a weight for each class, {a = 2.0, b = 1.0}, or 'balanced'"
+                f"learner {learner}: class_weight is {given:g}, the weight of a target, but the "
+                "task has classes without a target: give a weight for each class, {a = 2.0, b = "
+                "1.0}, or 'balanced'"
             )
         given = {task.classes[1]: given}
     for name, weight in given.items():
         if name not in task.classes:
             known = ", ".join(task.classes)
-            raise UsageError(f"learner {learner}: class_weight of {name!r}: classes are {known}")
+            raise UsageError(
+                f"learner {learner}: class_weight names {name!r}, but the classes are {known}"
+            )
         if not 0 < weight < float("inf"):
-            raise UsageError(f"learner {learner}: class_weight of {name!r} is {weight:g}; above 0")
+            raise UsageError(
+                f"learner {learner}: class_weight of {name!r} is {weight:g}, not above 0"
+            )
     return {place: given.get(name, 1.0) for place, name in enumerate(task.classes)}
 
 
@@ -239,7 +247,7 @@ def build(name: str, task: Task) -> Learner:
     """
     if name not in LEARNERS:
         raise UsageError(
-            f"there is no learner {name!r}{near(name, NAMES)}: known are {', '.join(NAMES)}"
+            f"there is no learner {name!r}{near(name, NAMES)}: choose one of {', '.join(NAMES)}"
         )
     learner: Learner = at(LEARNERS[name][0])(task)
     return learner

@@ -278,8 +278,8 @@ def _rows(batch: Batch, first: int) -> list[tuple[str, ...]]:
     width = features.shape[1]
     if first >= width:
         raise InputError(
-            f"learner diarizer: batch {batch.index} has {width} outputs a recording: output = "
-            f"{first} is not there; they are numbered from 0"
+            f"learner diarizer: output = {first}, but the number of outputs in batch "
+            f"{batch.index} is {width}: outputs are numbered from 0"
         )
     order = [first, *(place for place in range(width) if place != first)]
     return [tuple(str(row[place]) for place in order) for row in features]
@@ -319,5 +319,7 @@ def diarizer(task: Task) -> Diarizer:
     `task`: of the kind `diarization`; options as `DiarizerSettings`.
     """
     if task.kind != "diarization":
-        raise UsageError(f"learner diarizer: it says who speaks, but the task is {task.kind}")
+        raise UsageError(
+            f"learner diarizer: this learner is for diarization, but the task is {task.kind}"
+        )
     return Diarizer(settings_of(DiarizerSettings, "learner diarizer", task.options))

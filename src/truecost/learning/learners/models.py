@@ -258,18 +258,20 @@ def scikit(task: Task) -> Scikit:
     model = construct(settings.model, arguments, "learner sklearn", task.seed, settings.folder)
     if not isinstance(model, base.BaseEstimator):
         raise UsageError(
-            f"learner sklearn: {settings.model} is no estimator of scikit-learn; let it derive "
-            "from sklearn.base.BaseEstimator, or take the learner callable"
+            f"learner sklearn: {settings.model} is not an estimator of scikit-learn: derive it "
+            "from sklearn.base.BaseEstimator, or use the learner callable"
         )
     regression = task.kind == "numbers"
     fits = (base.is_regressor if regression else base.is_classifier)(model)
     _check_kind("sklearn", task, fits, settings.model)
     if settings.update == "partial" and not hasattr(model, "partial_fit"):
         raise UsageError(
-            f"learner sklearn: {settings.model} has no partial_fit: take update = 'refit'"
+            f"learner sklearn: {settings.model} has no partial_fit: set update = 'refit'"
         )
     if regression and settings.members:
-        raise UsageError("learner sklearn: a committee votes on classes, and there are none")
+        raise UsageError(
+            "learner sklearn: members is for classes: a task of numbers has no committee"
+        )
     name = f"sklearn {settings.model.partition(':')[2]}"
     return Scikit(task, name, model, settings.update, settings.scale == "seen", settings.members)
 
@@ -303,7 +305,7 @@ def river(task: Task) -> "River":
     if len(task.classes) > 2 and not last._multiclass:
         raise UsageError(
             f"learner river: {settings.model} is for two classes, and there are "
-            f"{len(task.classes)}: take model = 'river.multiclass:OneVsRestClassifier' with "
+            f"{len(task.classes)}: set model = 'river.multiclass:OneVsRestClassifier' with "
             f"classifier = {{model = '{settings.model}'}}"
         )
     name = f"river {settings.model.partition(':')[2]}"
@@ -314,7 +316,9 @@ def _check_kind(learner: str, task: Task, fits: bool, model: str) -> None:
     """Refuse a classifier where numbers are predicted, and a regression elsewhere."""
     if not fits:
         wanted = "a regression" if task.kind == "numbers" else "a classifier"
-        raise UsageError(f"learner {learner}: a task of {task.kind} needs {wanted}: {model}")
+        raise UsageError(
+            f"learner {learner}: {model} is not {wanted}, which a task of {task.kind} needs"
+        )
 
 
 def _last(model: Any) -> Any:

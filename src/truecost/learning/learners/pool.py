@@ -73,7 +73,7 @@ def numbers_of(batch: Batch, who: str) -> Floats:
         row, column = np.argwhere(~finite)[0].tolist()
         raise InputError(
             f"{who}, {described(batch)}, item {batch.ids[row]!r}: feature {column + 1} is "
-            f"{matrix[row, column]}, and this learner needs finite numbers: fill it before"
+            f"{matrix[row, column]}, but this learner needs finite numbers: fill in missing values"
         )
     return matrix
 
@@ -84,8 +84,8 @@ def _converted(features: Array, batch: Batch, who: str) -> Floats:
         return np.array(features.tolist(), np.float64)
     except (TypeError, ValueError) as error:
         raise InputError(
-            f"{who}, {described(batch)}: features are {features.dtype}, and this learner needs "
-            f"numbers, as many for each item ({error})"
+            f"{who}, {described(batch)}: features have the type {features.dtype}, but this learner "
+            f"needs numbers, equally many for each item ({error})"
         ) from error
 
 
@@ -101,12 +101,12 @@ def _target(label: str | None, name: str, task: Task, who: str) -> float:
         if label in task.classes:
             return float(task.classes.index(label))
         raise InputError(
-            f"{who}: the answer on item {name!r} is {label!r}, and classes are "
+            f"{who}: the answer on item {name!r} is {label!r}, but the classes are "
             f"{', '.join(task.classes)}"
         )
     number = number_of(label)
     if math.isnan(number):
-        raise InputError(f"{who}: the answer on item {name!r} is {label!r}, and a number is needed")
+        raise InputError(f"{who}: the answer on item {name!r} is {label!r}, expected a number")
     return number
 
 
@@ -149,8 +149,8 @@ def check_width(matrix: Floats, width: int, batch: Batch, who: str) -> None:
     """Refuse another number of features than before."""
     if matrix.shape[1] != width:
         raise InputError(
-            f"{who}, {described(batch)}: items have {matrix.shape[1]} features, and had {width} "
-            "before: all items of a stream need the same"
+            f"{who}, {described(batch)}: items have {matrix.shape[1]} features, but earlier "
+            f"items had {width}: all items of a stream need equally many"
         )
 
 

@@ -53,12 +53,12 @@ def read(line: bytes, kind: type[Said]) -> Said:
     try:
         said = msgspec.json.decode(line)
     except (msgspec.DecodeError, RecursionError) as error:
-        hint = "; NaN and Infinity are no JSON" if b"NaN" in line or b"Infinity" in line else ""
+        hint = "; JSON has no NaN and no Infinity" if b"NaN" in line or b"Infinity" in line else ""
         raise InputError(
-            f"its line is no JSON ({error}{_text_around(line, error)}{hint})"
+            f"its line is not JSON ({error}{_text_around(line, error)}{hint})"
         ) from error
     if isinstance(said, dict) and "error" in said:
-        raise InputError(f"it refused: {str(said['error'])[:1000]}")
+        raise InputError(f"it reports an error: {str(said['error'])[:1000]}")
     try:
         return msgspec.convert(said, kind)
     except msgspec.ValidationError as error:
@@ -85,7 +85,7 @@ def _at(said: Any, path: str) -> str:
             said = said[key] if key else said[int(place)]
         except (KeyError, IndexError, TypeError):
             return ""
-    return f", where it says {str(said)[:AROUND]!r}" if path else ""
+    return f", where it has {str(said)[:AROUND]!r}" if path else ""
 
 
 LONGEST_LINE = 2**26  # bytes: 720 items with embeddings of 1,024 numbers take 15 MB
@@ -255,7 +255,7 @@ def _start(
 ) -> tuple["subprocess.Popen[bytes]", "subprocess.Popen[bytes]"]:
     """The program, and the shell that leads its group."""
     if folder and not Path(folder).is_dir():
-        raise UsageError(f"learner program: folder {folder} is no folder")
+        raise UsageError(f"learner program: there is no folder {folder}")
     # output of a Python program arrives at once, and its sets have one order in every run
     variables = {"PYTHONHASHSEED": "0", **os.environ, "PYTHONUNBUFFERED": "1"}
     pipe, null = subprocess.PIPE, subprocess.DEVNULL
@@ -353,7 +353,7 @@ class Channel:
     ) -> Said:
         """Tell something and read what is said."""
         if self._ended:
-            raise InputError(f"{self.name} has ended before: {self._ended}")
+            raise InputError(f"{self.name} ended earlier: {self._ended}")
         try:
             line = self._process.exchange(_encoded(content), self._seconds)
         except Failure as failure:
@@ -373,7 +373,7 @@ class Channel:
         self._ended = reason
         about = f"message {message} ({where})" if where else f"message {message}"
         came = said[: 4 * SHOWN].decode("utf-8", "replace")[:SHOWN]
-        shown = f"; it said {came!r}" if came else ""
+        shown = f"; it wrote {came!r}" if came else ""
         tail = self._process.tail
         errors = (
             f"; its standard error ends with:\n{tail}"
@@ -396,5 +396,5 @@ def _encoded(content: Mapping[str, Any]) -> bytes:
         return msgspec.json.encode(content)
     except TypeError as error:
         raise InputError(
-            f"this cannot be sent to a program: {error}; JSON cannot hold it"
+            f"this cannot be sent to a program: {error}; JSON has no such value"
         ) from error

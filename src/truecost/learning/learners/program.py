@@ -107,7 +107,7 @@ from truecost.learning.system import (
 Matrix = list[list[float]]
 ARRAYS = ("scores", "probabilities", "logits", "embedding", "members")
 ALWAYS = ("id", "label", "seconds", "expert", "delay")  # what every answer has
-SAID = "what it said"  # stands before what is wrong with it
+SAID = "its answer"  # stands before what is wrong with it
 
 
 class Predicted(Reply, frozen=True):
@@ -153,7 +153,7 @@ def features_of(batch: Batch) -> list[Any]:
         row = int(np.argwhere(~np.isfinite(features))[0, 0])
         raise InputError(
             f"{described(batch)}, item {batch.ids[row]!r}: a feature is not finite and cannot be "
-            f"sent to a program: fill it in before"
+            f"sent to a program: fill in missing values first"
         )
     listed: list[Any] = features.tolist()
     return listed
@@ -180,7 +180,7 @@ def questions_of(said: AskReply, budget: int, known: Sequence[str]) -> tuple[Que
             "name one part for each item, or none at all"
         )
     asked = tuple(Question(name, part) for name, part in zip(said.ids, parts, strict=True))
-    return check_asked(asked, budget, known, SAID, "which is no item of the batch")
+    return check_asked(asked, budget, known, SAID, "which is not in the batch")
 
 
 def outputs_of(said: Predicted, batch: Batch, task: Task) -> Outputs:
@@ -200,7 +200,7 @@ def _array(values: Sequence[Any], what: str) -> Floats:
     try:
         return np.array(values, np.float64)
     except ValueError as error:  # rows of different lengths
-        raise InputError(f"{SAID}: its {what} are no numbers: {error}") from error
+        raise InputError(f"{SAID}: the values of its {what} are not numbers ({error})") from error
 
 
 def check_ids(ids: Sequence[str], batch: Batch) -> None:
@@ -210,7 +210,9 @@ def check_ids(ids: Sequence[str], batch: Batch) -> None:
             f"it answered about {counted(len(ids), 'item')}, but {len(batch)} were sent"
         )
     wrong = [
-        f"{said!r} for {told!r}" for said, told in zip(ids, batch.ids, strict=True) if said != told
+        f"{said!r} in place of {told!r}"
+        for said, told in zip(ids, batch.ids, strict=True)
+        if said != told
     ]
     if wrong:
         raise InputError(
@@ -246,7 +248,9 @@ def program(task: Task) -> "Program":
     ready = channel.exchange("hello", "", {**told, "options": options}, Ready)
     if ready.ready != VERSION:
         raise channel.fault(
-            "hello", "", f"it is ready for version {ready.ready}, and this is version {VERSION}"
+            "hello",
+            "",
+            f"it uses version {ready.ready} of the protocol, expected version {VERSION}",
         )
     if ready.name:
         channel.name = f"program {ready.name}"

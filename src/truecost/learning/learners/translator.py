@@ -232,8 +232,8 @@ def _texts(batch: Batch) -> list[str]:
     """The sentences of a batch."""
     if batch.features.ndim != 1 or not all(isinstance(text, str) for text in batch.features):
         raise InputError(
-            f"learner translator: the features of batch {batch.index} are no texts: it "
-            f"translates one text an item"
+            f"learner translator: the features of batch {batch.index} are not texts: "
+            f"the learner translates one text for each item"
         )
     return [str(text) for text in batch.features]
 
@@ -262,5 +262,7 @@ def translator(task: Task) -> Translator:
     `task`: of the kind `translation`; options as `TranslatorSettings`.
     """
     if task.kind != "translation":
-        raise UsageError(f"learner translator: it translates, but the task is {task.kind}")
+        raise UsageError(
+            f"learner translator: this learner is for translation, but the task is {task.kind}"
+        )
     return Translator(settings_of(TranslatorSettings, "learner translator", task.options))

@@ -137,7 +137,7 @@ def _check_kind(kind: str) -> None:
     """Refuse outputs that nobody can correct."""
     if kind not in CORRECTORS:
         raise UsageError(
-            f"no course has outputs of kind {kind!r}: known are {', '.join(CORRECTORS)}"
+            f"no course has outputs of kind {kind!r}: choose one of {', '.join(CORRECTORS)}"
         )
 
 
@@ -242,13 +242,14 @@ def _check_spread(learnt: Floats, tested: Floats) -> None:
     if not all(a < b for a, b in pairwise(times)):
         said = ", ".join(
             f"{name} = {time:.10g}"
-            for name, time in zip(("l_1", "t_1", "l_T", "t_N"), times, strict=True)
+            for name, time in zip(
+                ("first lifelong", "first test", "last lifelong", "last test"), times, strict=True
+            )
         )
         raise InputError(
-            "the test set must spread over the time of the lifelong set, l_1 < t_1 < l_T < t_N "
-            f"(Prokopalo et al. 2020, section 3.1), but {said}: choose other test data, or allow "
-            f"any times "
-            f"(any_times = true)"
+            "the first test time must lie between the first and the last time of the lifelong "
+            f"set, and the last test time after them (Prokopalo et al. 2020, section 3.1), but "
+            f"{said}: choose other test data, or set any_times = true"
         )
 
 
@@ -258,9 +259,8 @@ def _check_items(course: Course) -> None:
     ids = [name for batch in (*before, *course.lifelong, *course.test) for name in batch.ids]
     if twice := repeated(ids):
         raise InputError(
-            f"item {first_five(map(repr, twice))} occurs twice in the course: a test item must "
-            "never be learnt, and ids tell items apart; remove the copy, or give it an id of its "
-            "own"
+            f"item {first_five(map(repr, twice))} occurs twice: no item may be in two sets, or "
+            "twice in a set; remove the copy, or give it another id"
         )
     lost = [name for name in ids if name not in course.references]
     if lost:

@@ -78,9 +78,9 @@ class Acting(Learning):
             if said[0] != said[1]:
                 (old, score), (new, other) = said
                 raise InputError(
-                    f"{self.who}, {described(batch)}, item {item!r}: it said {old!r:.80} (score "
-                    f"{score:g}), and says {new!r:.80} (score {other:g}) when it is asked again: "
-                    f"{why}"
+                    f"{self.who}, {described(batch)}, item {item!r}: its output was {old!r:.80} "
+                    f"(score {score:g}), and is {new!r:.80} (score {other:g}) when it predicts "
+                    f"again: {why}"
                 )
 
 
@@ -121,10 +121,10 @@ def adapt_offline(course: Course, acting: Acting, budget: int) -> None:
         held = {name: source for source in known for name in source.ids}
         said = acting.call(batch, acting.system.ask_offline, budget)
         why = (
-            f"the initialisation data and the lifelong set up to now ({len(held)} items) can be "
-            "asked about, never test data"
+            "but offline questions can only be about the initialisation data and the lifelong set "
+            f"so far ({len(held)} items)"
         )
-        asked = check_asked(said, budget, held, acting.who, f"which it does not hold: only {why}")
+        asked = check_asked(said, budget, held, acting.who, why)
         check_parts(course.kind, asked, 0, acting.who)
         questions = acting.log_questions(asked, batch)
         acting.visit()
@@ -324,7 +324,7 @@ class Session:
         if said.id not in batch.ids:
             raise InputError(
                 f"{where}: it volunteered a correction of {said.id!r}, expected one of the items "
-                f"that are open ({first_five(batch.ids)})"
+                f"of this batch ({first_five(batch.ids)})"
             )
         told = [*self.given, Question(said.id, said.part)]
         check_parts(self.course.kind, told, len(self.given), where)
@@ -344,7 +344,8 @@ class Session:
         said = [answer for _, _, answer in arrived if answer.verdict]
         if said and not getattr(self.acting.learner, "verdicts", False):
             raise InputError(
-                f"{self.acting.who}, {described(self.batch)}, item {said[0].id!r}: the person said "
-                f"only {said[0].verdict!r}, but this system needs the right output: let the expert "
-                f"give corrections, or set verdicts = True for a system that learns from verdicts"
+                f"{self.acting.who}, {described(self.batch)}, item {said[0].id!r}: the person gave "
+                f"only the verdict {said[0].verdict!r}, but this system needs the right output: "
+                f"let the expert give corrections, or set verdicts = True for a system that "
+                "learns from verdicts"
             )

@@ -158,7 +158,7 @@ def _check_able(
     """Refuse a system or a person who cannot do what is asked of them."""
     who = name_of(system)
     if passing not in get_args(Pass):
-        raise UsageError(f"there is no pass {passing!r}: there are {', '.join(get_args(Pass))}")
+        raise UsageError(f"there is no pass {passing!r}: choose one of {', '.join(get_args(Pass))}")
     if passing == "unsupervised" and not getattr(system, "unsupervised", False):
         raise UsageError(
             f"{who} does not adapt without a person: set unsupervised = True for a system that does"
@@ -167,19 +167,19 @@ def _check_able(
     offline = not denied and hasattr(system, "adapt_offline")
     if passing != "frozen" and life.offline is not None and not offline:
         raise UsageError(
-            f"{who} does not adapt offline: it needs adapt_offline(answered), and to ask "
-            "ask_offline(budget)"
+            f"{who} does not adapt offline: it needs the method adapt_offline(answered), and for "
+            "questions ask_offline(budget)"
         )
     if life.offline and not hasattr(system, "ask_offline"):
-        raise UsageError(f"{who} asks nothing offline: it needs ask_offline(budget)")
+        raise UsageError(f"{who} cannot ask offline: it needs the method ask_offline(budget)")
     for help_, where in ((life.stream, "lifelong"), (life.test, "test")):
         _check_help(system, expert, help_, where, who)
     if life.offline and expert is None:
         raise UsageError("offline questions need an expert who answers")
     if life.test != NO_HELP and life.test.mode != "none" and not restorable(system):
         raise UsageError(
-            f"{who} cannot be put back to where it was, so that it would remember test data: help "
-            "with the test set needs snapshot and restore, of the learner and of the strategy"
+            f"{who} cannot forget test data after help with them: the learner and the strategy "
+            "need the methods snapshot and restore"
         )
     if course.kind != "diarization":
         most = max(len(batch) for batch in (*course.lifelong, *course.test))
@@ -198,11 +198,13 @@ def _check_help(system: Learner, expert: Expert | None, how: Help, where: str, w
     if expert is None:
         raise UsageError(f"help with the {where} set needs an expert")
     if how.questions and not hasattr(system, "ask"):
-        raise UsageError(f"{who} cannot ask: join it with a strategy (`Asking`)")
+        raise UsageError(
+            f"{who} has no method ask: combine it with a strategy, Asking(learner, strategy)"
+        )
     if how.corrections and not callable(getattr(expert, "volunteer", None)):
         raise UsageError(
-            f"{name_of(expert)} volunteers nothing: corrections on the {where} set need an expert "
-            "with volunteer(batch, outputs, given)"
+            f"{name_of(expert)} volunteers no corrections: corrections on the {where} set need an "
+            "expert with volunteer(batch, outputs, given)"
         )
 
 
@@ -293,7 +295,10 @@ class _LifeCycle:
         """Help with test data, for their own sake only."""
         acting, system = self.acting, self.acting.learner
         if not restorable(system):
-            raise InputError(f"{acting.who}: it cannot be put back to where it was any more")
+            raise InputError(
+                f"{acting.who}: it no longer has snapshot and restore, which help with test data "
+                "needs"
+            )
         if self._stored is None or self._stored[0] != version:
             state = acting.call(batch, system.snapshot)
             self._stored = version, checked_state(state, system)
@@ -306,8 +311,8 @@ class _LifeCycle:
         acting.refuse_change(
             batch,
             outputs,
-            f"it was helped with these data and put back to version {version}, so that it "
-            "remembers test data; snapshot and restore must hold all that it has learnt",
+            f"after help with these data, restore of version {version} must undo all that was "
+            "learnt from them; snapshot must return everything that a system learns",
         )
 
     def _check_unchanged(self, version: int, place: int, outputs: Outputs) -> None:
@@ -319,7 +324,7 @@ class _LifeCycle:
             self.acting.refuse_change(
                 self.course.test[0],
                 self._first,
-                f"version {version} has only predicted test data in between; a prediction must "
-                "not change what a system knows, and must be the same whenever it is asked for",
+                f"version {version} only predicted test data in between; predictions must not "
+                "change a system, and must be the same each time",
             )
             self._first = None

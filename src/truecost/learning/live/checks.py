@@ -90,11 +90,14 @@ def check_streams_live(study: "Study") -> None:
     """Refuse what a live run of streams does not do, before anything runs (UsageError)."""
     _check_person(study)
     if study.help.given():
-        raise UsageError("[help] is for task lifelong: of a stream [loop] says the budget")
-    _refuse_kind(study, OF_LIFE, "lifelong", f"a stream it is classes, {' or '.join(OF_STREAM)}")
+        raise UsageError(
+            "[help] is for task lifelong: in a stream, budget under [loop] is the number of "
+            "questions"
+        )
+    _refuse_kind(study, OF_LIFE, "lifelong", f"a stream, kind is classes, {' or '.join(OF_STREAM)}")
     if study.source.text is not None:
         raise UsageError(
-            "[source] text is for task lifelong; of a stream features name what the learner sees"
+            "[source] text is for task lifelong; in a stream, features names what the learner sees"
         )
     _refuse_logs(study, "systems", "collections")
     _refuse_data([key for key in study.data.given() if key in OF_LOGS])
@@ -106,7 +109,7 @@ def check_streams_live(study: "Study") -> None:
 def _refuse_kind(study: "Study", others: Sequence[str], task: str, own: str) -> None:
     """Refuse outputs of the other task."""
     if study.source.kind in others:
-        raise UsageError(f"[source] kind = {study.source.kind!r} is for task {task}; of {own}")
+        raise UsageError(f"[source] kind = {study.source.kind!r} is for task {task}; in {own}")
 
 
 def _refuse_logs(study: "Study", *tables: str) -> None:
@@ -132,7 +135,7 @@ def _check_budgets(study: "Study") -> None:
     """Refuse budgets that cannot be, before anything runs."""
     loop, sweep = study.loop, study.sweep
     if loop.rate is not None and (loop.budget is not None or sweep.budgets):
-        raise UsageError("a rate and a budget are given: questions are a share or a number a batch")
+        raise UsageError("[loop] rate and budget are both given: keep one of the two")
     if loop.budget is not None and sweep.budgets:
         raise UsageError("[loop] budget and [sweep] budgets are given: keep one of the two")
     batch, budgets = study.loop.settled("batch"), budgets_of(study)
@@ -170,7 +173,7 @@ def _check_objective(study: "Study") -> None:
     if objective not in scored:
         raise UsageError(
             f"objective {objective!r} is not one of the scored measures ({', '.join(scored)}): "
-            "add it to measures in the study, or take one of them"
+            "add it to measures in the study, or use one of these"
         )
 
 
@@ -180,7 +183,7 @@ def _check_strategies(study: "Study") -> None:
     _check_once("strategies", strategies)
     for name in strategies:
         if name in RESERVED or not name.strip("./\\ ") or "/" in name or not name.isprintable():
-            raise UsageError(f"{name!r} is no strategy: see truecost list strategies")
+            raise UsageError(f"{name!r} is not a strategy: see truecost list strategies")
     if lost := [name for name in sweep.options if name not in strategies]:
         raise UsageError(
             f"[sweep.options] has {first_five(lost)}, but {', '.join(strategies)} are tried: leave "
@@ -211,21 +214,21 @@ def check_lifelong_live(study: "Study") -> None:
     _refuse_logs(study, "collections")
     if study.sweep.given():
         raise UsageError(
-            "[sweep] is for task streams: of a lifelong run each system is named under "
+            "[sweep] is for task streams: a lifelong run has its systems under "
             "[systems.NAME], with its learner and strategy"
         )
     _refuse_data([k for k in study.data.given() if k not in ("classes", "metadata", "map")])
-    own = f"a life cycle it is classes, {', '.join(OF_LIFE[:-1])} or {OF_LIFE[-1]}"
+    own = f"a life cycle, kind is classes, {', '.join(OF_LIFE[:-1])} or {OF_LIFE[-1]}"
     _refuse_kind(study, OF_STREAM, "streams", own)
     if other := [key for key in study.loop.given() if key not in OF_LOOP]:
         raise UsageError(
-            f"[loop] {first_five(other)} is for task streams; of a lifelong run [loop] has "
+            f"[loop] {first_five(other)} is for task streams; in a lifelong run, [loop] has "
             f"{', '.join(OF_LOOP)}, and [help] has the amount of help"
         )
     if study.expert.guess == "hidden" and study.help.corrections:
         raise UsageError(
-            f"[expert] guess = 'hidden' and [help] corrections = {study.help.corrections}: nobody "
-            f"corrects an output that is not in view: leave out one of the two"
+            f"[expert] guess = 'hidden' and [help] corrections = {study.help.corrections}: people "
+            f"cannot correct an output that they do not see: leave out one of the two"
         )
     for name in study.systems:
         _check_system(study, name)
@@ -240,8 +243,8 @@ def _check_system(study: "Study", name: str) -> None:
         )
     if not re.fullmatch(r"[A-Za-z0-9][\w.+-]*", name, re.ASCII) or name in LIFELONG_RESERVED:
         raise UsageError(
-            f"[systems.{name}]: its logs get a folder of its name: take letters, digits, '-', '_', "
-            f"'+' and '.', and not {' or '.join(map(repr, LIFELONG_RESERVED))}"
+            f"[systems.{name}]: the name of a system is also that of a folder: use letters, "
+            f"digits, '-', '_', '+' and '.', and not {' or '.join(map(repr, LIFELONG_RESERVED))}"
         )
     if name.endswith(ENDINGS):
         raise UsageError(

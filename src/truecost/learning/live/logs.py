@@ -66,9 +66,9 @@ WITH_FOLDER = ("callable", "sklearn", "river", "program")  # learners that look 
 COUNTED: tuple[AnnotationSet, ...] = ("queries", "bootstrap", "training")  # with a passive baseline
 QUESTIONS = 4  # that a system may ask about a batch, where no help is said
 UNLABELLED = (
-    "the run is complete, and its items have no labels: the people's answers can be scored, "
-    "truecost annotate OUTPUT --report; errors and costs need a table of id and label (detection: "
-    "1 for the target, else 0), truecost streams score OUTPUT/logs/STRATEGY/BUDGET --labels FILE"
+    "the run is complete. Its items have no labels: score the answers of people with truecost "
+    "annotate OUTPUT --report; for errors and costs, write the labels into a table (id, label; 1 "
+    "is a target) and use truecost streams score OUTPUT/logs/STRATEGY/BUDGET --labels FILE"
 )
 HELP_KEYS = ("questions", "corrections", "document", "seconds", "rounds", "offline", "test")
 
@@ -125,7 +125,7 @@ def _check_baseline(study: Study, jobs: Iterable[StreamJob | LifelongJob]) -> No
     names = dict.fromkeys(job.result_name for job in jobs)
     if study.baseline is not None and study.baseline not in names:
         raise UsageError(
-            f"baseline {study.baseline!r} is no system: this run makes {', '.join(names)}"
+            f"baseline {study.baseline!r} is not one of the systems: {', '.join(names)}"
         )
 
 
@@ -342,8 +342,8 @@ def _life_scored(study: Study, course: dict[str, Any]) -> Study:
         lifelong = structs.replace(lifelong, kind=course["kind"])
     if lifelong.kind != course["kind"]:
         raise InputError(
-            f"the source makes a course of {course['kind']}, and [lifelong] kind is "
-            f"{lifelong.kind!r}: leave it out"
+            f"the outputs of the source are {course['kind']}, but kind under [lifelong] is "
+            f"{lifelong.kind!r}: leave kind out"
         )
     return structs.replace(study, data=data).with_table(lifelong)
 
@@ -372,8 +372,8 @@ def _check_measures(study: Study, recipe: LifelongRecipe, unhelped_names: Sequen
         return
     if table.kind not in (None, made):
         raise UsageError(
-            f"the source makes a course of {made}, and [lifelong] kind is {table.kind!r}: leave "
-            f"it out"
+            f"the outputs of the source are {made}, but kind under [lifelong] is {table.kind!r}: "
+            f"leave kind out"
         )
     refuse_others(study, made)
     for score in (*(score for _, _, score in asked), table.score):
@@ -387,8 +387,8 @@ def _lacks(name: str, recipe: LifelongRecipe) -> str:
     if name in (*OF_HELP, *ON_TEST):
         if not how.test or not (how.questions or how.corrections):
             return (
-                "a person's help with the test set, and this run has none: give questions or "
-                "corrections under [help], and no test = false; or take policy_score"
+                "help with the test set: give questions or corrections under [help], and no test = "
+                "false; or use policy_score"
             )
         if recipe.person.says == "verdicts" and name in OF_HELP and name != AFTER:
             return (

@@ -79,8 +79,8 @@ class Situation:
         strange = [label for label in self.labels if label not in number]
         if strange:
             raise InputError(
-                f"strategy {self.strategy}: answers {first_five(strange)} are none of the classes "
-                f"{', '.join(self.names)}"
+                f"strategy {self.strategy}: answers {first_five(strange)} are not among the "
+                f"classes {', '.join(self.names)}"
             )
         codes = [float(number[label]) for label in self.labels]
         return np.array([*codes, *[np.nan] * len(self.places)])
@@ -153,16 +153,16 @@ def _looked_up(table: dict[bytes, Floats], place: Floats, strategy: str) -> Floa
     row = table.get(place.tobytes())
     if row is None:
         raise UsageError(
-            f"strategy {strategy} asks a classifier about items outside the batch, which the "
-            "learner said nothing of; set classifier = 'parzen' or 'logistic'"
+            f"strategy {strategy} asks a classifier about items outside the batch, for which "
+            "the learner gave no probabilities; set classifier = 'parzen' or 'logistic'"
         )
     return row
 
 
 OWN = {
-    "classifier": "learner (repeats its probabilities; the default); parzen, logistic or mixture "
-    "(fitted to the answers)",
-    "memory": "number of the latest answered items that it sees (1000)",
+    "classifier": "learner (default: the probabilities of the learner of the study), or parzen, "
+    "logistic or mixture (fitted to the answers)",
+    "memory": "number of the latest answered items that the strategy sees (1000)",
 }
 
 
@@ -377,7 +377,7 @@ def _check_query(strategy: str, kind: Any) -> None:
         if variable or (parameter.default is parameter.empty and key not in _SERVED):
             what = "another strategy to wrap" if variable else key
             raise UsageError(
-                f"strategy {strategy} needs {what}, which truecost cannot give it; take another of "
+                f"strategy {strategy} needs {what}, which truecost cannot give it; use another of "
                 "scikit-activeml's strategies for classification"
             )
 

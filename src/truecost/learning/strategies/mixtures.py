@@ -44,7 +44,7 @@ def build_own(name: str, settings: Settings) -> Strategy:
     made = found_in(name, who, str(options.pop(FOLDER, "")))
     if not inspect.isclass(made) and callable(getattr(made, "choose", None)):
         if options:
-            raise UsageError(f"{who} is an object, which takes no options: give its class for that")
+            raise UsageError(f"{who} is an object, so it gets no options: name its class")
         found = copy.deepcopy(made)
     elif callable(made):
         found = _made(made, who, options, settings)
@@ -53,7 +53,7 @@ def build_own(name: str, settings: Settings) -> Strategy:
     if not callable(getattr(found, "choose", None)):
         raise UsageError(
             f"{who} is a {type(found).__name__} without a method 'choose': a strategy has "
-            f"choose(batch, outputs, count), which gives as many rows of the batch"
+            f"choose(batch, outputs, count), which returns count rows of the batch"
         )
     return found  # type: ignore[no-any-return]
 

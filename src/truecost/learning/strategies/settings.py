@@ -88,7 +88,9 @@ class Settings:
 
 def listed(word: str, known: Sequence[str]) -> str:
     """Behind a word the nearest of some, and all of them."""
-    return f"{near(word, known)}: known are {', '.join(known)}" if known else ": it has none"
+    return (
+        f"{near(word, known)}: choose one of {', '.join(known)}" if known else ": it has no options"
+    )
 
 
 @dataclass(frozen=True)
@@ -142,7 +144,9 @@ def places(strategy: str, batch: Batch, outputs: Outputs) -> tuple[str, Floats]:
     if outputs.embedding is not None:
         return "embedding", _given(strategy, batch, outputs, "embedding", "", "")
     if not numeric(batch.features):
-        raise lacking_error(strategy, "embedding, and features are no numbers", "random and margin")
+        raise lacking_error(
+            strategy, "embedding, and features are not numbers", "random and margin"
+        )
     flat = np.asarray(batch.features).reshape(len(batch.features), -1)
     return "features", checked_array(
         flat, (len(batch), None), "features", f"strategy {strategy}, {described(batch)}", batch.ids
@@ -158,7 +162,7 @@ def _given(
     values = getattr(outputs, name)
     if values is None:
         raise lacking_error(strategy, what, others)
-    where = f"strategy {strategy}, {described(batch)}, what the learner says"
+    where = f"strategy {strategy}, {described(batch)}, outputs of the learner"
     shape = (*([None] if name == "members" else []), len(batch), None)
     if name == "members" and np.shape(values)[2:] == (1,):
         name = "numbers of members"
@@ -184,7 +188,7 @@ def part_of(outputs: Outputs, rows: Sequence[int]) -> Outputs:
 def lacking_error(strategy: str, what: str, others: str) -> UsageError:
     """The error for a learner that does not give what a strategy reads."""
     return UsageError(
-        f"strategy {strategy} cannot choose: the learner gives no {what}; take another learner, or "
+        f"strategy {strategy} cannot choose: the learner gives no {what}; use another learner, or "
         f"a strategy that needs none, such as {others}"
     )
 

@@ -125,7 +125,7 @@ def build_energy(settings: Settings) -> ByUtility:
         if temperature >= 1:
             raise UsageError(
                 f"strategy {settings.strategy} at temperature {temperature:g} needs logits, and "
-                "the learner gives only probabilities, which sum to 1 and have no energy; take a "
+                "the learner gives only probabilities, which sum to 1 and have no energy; use a "
                 "temperature below 1, a learner that gives logits, or the strategy entropy"
             )
         values = reading.probabilities(settings.strategy, batch, outputs)

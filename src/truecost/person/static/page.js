@@ -242,11 +242,11 @@ async function undo() {
   if (question) note("left");
   const { status, reply } = await post("undo", { session });
   busy = false;
-  if (status !== 200) return say(`${fault(status, reply)} Nothing was taken back.`);
+  if (status !== 200) return say(`${fault(status, reply)} Nothing was undone.`);
   stopped = false;
   sound.hush();
   show(reply.next);
-  say({ undone: "Taken back.", nothing: "There is nothing to take back.", taken: LEARNT }[reply.said]);
+  say({ undone: "Answer undone.", nothing: "There is no answer to undo.", taken: LEARNT }[reply.said]);
   if (!question) ask({ telling: true });
 }
 

@@ -148,8 +148,8 @@ def _places(samples: Samples, like: Trials) -> Ints:
     """The row of each trial among the samples."""
     if like.ids is None or like.ids.dtype.kind in "iu":
         raise UsageError(
-            f"{like.name}: its trials have no id, by which they are found among the samples: map "
-            f"it with --map id=COLUMN (truecost protocol spurious: --system-map id=COLUMN)"
+            f"{like.name}: its trials have no ids, by which they are found among the samples: name "
+            f"the column of ids with --system-map id=COLUMN (in a study, map.id under [data])"
         )
     if not like.classes or like.several_right or like.origin is not None:
         raise UsageError(
@@ -160,8 +160,8 @@ def _places(samples: Samples, like: Trials) -> Ints:
     lacking = [str(name) for name in like.ids if str(name) not in rows]
     if lacking:
         raise InputError(
-            f"{samples.table.source}: {counted(len(lacking), 'trial')} of {like.name} not among "
-            f"the samples: {first_five(lacking)}; the samples need a row for each"
+            f"{samples.table.source}: {counted(len(lacking), 'trial', 'are')} not among the "
+            f"samples, but in {like.name}: {first_five(lacking)}; the samples need a row for each"
         )
     return np.array([rows[str(name)] for name in like.ids], np.int64)
 
@@ -176,7 +176,7 @@ def _take_rows(column: Column, rows: Ints) -> Column:
 def _about_columns(known: Characteristics, rows: Ints, units: Ints) -> list[str]:
     """Warnings about characteristics that predict less than they could."""
     found = [
-        f"each {c.name} is in one group only, so no level of it is known where it is predicted: "
+        f"each {c.name} is in one group only, and groups are predicted from other groups, so "
         f"{c.name} predicts nothing here"
         for c in known.columns
         if known.units.columns and alone_in_units(_take_rows(c, rows), units)
@@ -186,7 +186,7 @@ def _about_columns(known: Characteristics, rows: Ints, units: Ints) -> list[str]
     deaf = int(np.isnan(known.sounds.values[rows, 0]).sum())
     if deaf:
         found.append(
-            f"{counted(deaf, 'clip')} of {len(rows)} without a non-speech part "
+            f"{deaf} of {counted(len(rows), 'clip', 'have')} no non-speech part "
             f"({known.table.vad or 'energy'}): {'it is' if deaf == 1 else 'they are'} predicted "
             f"from the class shares"
         )

@@ -324,7 +324,7 @@ def noted(outcome: Outcome, study: Study, place: Place) -> tuple[Outcome, list[s
     except InputError as error:
         if place.asked:
             raise
-        return outcome, [f"no ledger is kept: {error}; --no-ledger says nothing of it"]
+        return outcome, [f"no ledger is kept: {error}; --no-ledger hides this message"]
     for group, own in zip(groups, places, strict=True):
         outcome = _warned(outcome, group, ledger, own)
     return outcome.judged(study.gate), said
@@ -372,7 +372,7 @@ def _best_of_many_advice(rows: Sequence[Estimate]) -> list[Problem]:
         if flag.name in row.flags:
             count, bound = row.counts["best_of"], row.counts.get("best_of_optimism")
             high = figure(bound or 0, scale_of(row.shown_in, True))
-            most = f", up to {high} too good on average" if bound else ""
+            most = f", and at most {high} too good on average" if bound else ""
             of = f"; here {row.label} of {row.dims['system']} is the best of {count:g}{most}"
             return [Problem(kind="advice", message=flag.advice + of, rule=flag.rule)]
     return []

@@ -157,8 +157,8 @@ def runs_sentence(found: SingleRuns) -> str:
     return (
         f"single runs{where}: of {found.pairs} pairs of one run of {found.system} with one of "
         f"{found.against}{same}, the test alone ({percent(found.level)} interval of "
-        f"{found.measure}) decides for {found.system} in {share['better']}, for {found.against} in "
-        f"{share['worse']}, and not at all in {share['inconclusive']}"
+        f"{found.measure}) shows {found.system} better in {share['better']}, {found.against} "
+        f"better in {share['worse']}, and is inconclusive in {share['inconclusive']}"
     )
 
 
@@ -172,7 +172,7 @@ def misleading(found: Sequence[SingleRuns], claims: Sequence[Claim]) -> list[Pro
         against = {"better": one.worse, "worse": one.better}.get(claim.verdict, 0)
         if one.better and one.worse:
             what = (
-                f"decide for {one.system} in {one.better} cases and for {one.against} in "
+                f"show {one.system} better in {one.better} cases and {one.against} better in "
                 f"{one.worse}"
             )
         elif against:
@@ -180,8 +180,8 @@ def misleading(found: Sequence[SingleRuns], claims: Sequence[Claim]) -> list[Pro
         else:
             continue
         said = (
-            f"{one.measure}: {one.pairs} pairs of single runs {what}: one run of each tells two "
-            f"systems apart, not two methods"
+            f"{one.measure}: {one.pairs} pairs of single runs {what}: one run of each compares two "
+            f"systems, not two methods"
         )
         problems.append(Problem(kind="advice", message=said, rule=RULE_SEED))
     return problems
@@ -191,10 +191,10 @@ def on_one_list(listed: Listed | None) -> list[Problem]:
     """Advice where all runs were trained on one list."""
     if listed is not None and listed.sets:
         return []
-    what = "all runs share their training data" if listed is None else f"{listed.name} is held"
+    what = "one training list" if listed is None else listed.name
     said = (
-        f"{what}: the figures are about these training data; bootstraps = 20 under [training] "
-        f"shows what other training data would give"
+        f"all runs were trained on {what}: figures are valid for these training data only; "
+        f"bootstraps = 20 under [training] shows the variation between training sets"
     )
     return [Problem(kind="advice", message=said, rule=RULE_LIST)]
 

@@ -69,7 +69,7 @@ def _pictures(found: Checked) -> list[Section]:
     """The sections with a picture."""
     made = {
         "Samples that leak": "Number of samples of each set in a leak. A sample found by several "
-        "rules counts for the first.",
+        "rules is counted for the first of them.",
         "Classes": "The share of each class in each set.",
     }
     drawn = zip(made.items(), (leaks(found), classes(found)), strict=True)

@@ -127,7 +127,7 @@ def _read_characteristics(
         raise UsageError(f"{label!r} is the class: it cannot be a condition too")
     known = characteristics(samples, asked, progress)
     if alike := [name for name in study.systems if name in known.sets]:
-        raise UsageError(f"a system is named {alike[0]!r} as a predictor is: give it another name")
+        raise UsageError(f"a system and a predictor have the name {alike[0]!r}: rename the system")
     return known
 
 
@@ -160,7 +160,8 @@ def _read(source: Source, reader: Reader, known: Characteristics) -> Trials:
     own = options.column("id", table) or (ours if ours in table.columns else None)
     if own is None:
         raise UsageError(
-            f"{table.source}: no column is mapped to id; {table.listed}: --system-map id=COLUMN"
+            f"{table.source}: no column gives the ids; {table.listed}: name it with "
+            f"--system-map id=COLUMN"
         )
     if own != ours:
         table = replace(
@@ -278,7 +279,7 @@ def _biased(row: Estimate, what: str) -> str:
     return (
         f"nothing is concluded about {what} from {_figures(row)}: the value lies outside its "
         f"interval, as the replicates are biased{mean}; add groups, or name larger ones, and "
-        f"look again"
+        f"score again"
     )
 
 

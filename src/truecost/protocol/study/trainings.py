@@ -73,7 +73,8 @@ def check_training(study: Study) -> tuple[int, ...]:
         _check_name(name)
     if study.baseline is not None and study.baseline not in table.commands:
         raise UsageError(
-            f"baseline {study.baseline!r} is no method: the methods are {', '.join(table.commands)}"
+            f"baseline {study.baseline!r} is not a method: the methods are "
+            f"{', '.join(table.commands)}"
         )
     check(table, "place")
     _check_draws(table)
@@ -108,10 +109,10 @@ def _check_draws(table: TrainingTable) -> None:
     if table.list is None:
         for name in ("bootstraps", "group"):
             if getattr(table, name) is not None:
-                raise UsageError(f"[training] {name} draws from a list: write list = FILE")
+                raise UsageError(f"[training] {name} needs a training list: write list = FILE")
     elif table.bootstraps is None and table.group is not None:
         raise UsageError(
-            "[training] group is for drawn training sets: write bootstraps = 20, or leave out group"
+            "[training] group needs bootstraps: write bootstraps = 20, or leave out group"
         )
 
 
@@ -123,7 +124,7 @@ def _check_many(table: TrainingTable) -> None:
         raise UsageError(
             f"[training] {counted(len(table.commands), 'method')}, {counted(seeds, 'seed')} and "
             f"{counted(table.bootstraps or 1, 'training set')} are {runs:,} runs: at most "
-            f"{MOST_RUNS:,} are taken; lower seeds or bootstraps"
+            f"{MOST_RUNS:,} are allowed; lower seeds or bootstraps"
         )
 
 
@@ -254,8 +255,8 @@ def commands_of(
         place, has = command.place, command.placeholders
         if "out" not in has:
             raise UsageError(
-                f"{place} has no {{out}}: say where the program takes the file that it writes its "
-                f'scores into, such as "--out", "{{out}}"'
+                f"{place} has no {{out}}: give the program the file for its "
+                f'scores, such as "--out", "{{out}}"'
             )
         if seeds > 1 and "seed" not in has:
             raise UsageError(
@@ -264,11 +265,13 @@ def commands_of(
             )
         if listed and "train" not in has:
             raise UsageError(
-                f"{place} has no {{train}}, and [training] names a list: the program would never "
-                f"see it"
+                f"{place} has no {{train}}, and [training] names a list: give the "
+                f"program the list, or leave out list"
             )
         if "train" in has and not listed:
-            raise UsageError(f"{place} has {{train}}: say which list = FILE under [training]")
+            raise UsageError(
+                f"{place} has {{train}}: name the training list with list = FILE under [training]"
+            )
     return found
 
 

@@ -232,8 +232,8 @@ def _frame(columns: Mapping[str, pl.Series]) -> pl.DataFrame:
         if len(column) != size:
             what = "ids" if name == "id" else name
             raise InputError(
-                f"{what}: {counted(len(column), 'entry', 'stand')} against {size} of collected_by: "
-                f"one for each of the items is needed"
+                f"{what} has {counted(len(column), 'entry')}, but collected_by has {size}: give "
+                "one for each item"
             )
     return pl.DataFrame(dict(columns))
 
@@ -369,8 +369,8 @@ def _with_inclusion(
     found = np.where(labelled, own, np.nan)
     found[filled.places] = np.where(there, filled.inclusion, own[filled.places])
     lacking, said = labelled & np.isnan(found), ("item", "have", NO_CHANCE)
-    filled.rows.refuse(lacking[filled.places], said, "others of the file have one")
-    hint = "the file that truecost abba select writes holds items that were labelled earlier too"
+    filled.rows.refuse(lacking[filled.places], said, "other items of the file have one")
+    hint = "the file that truecost abba select writes also has the items that were labelled earlier"
     said = ("item", "have", f"{NO_CHANCE}, not being in {source}")
     LogRows(log, ids).refuse(lacking, said, hint)
     changed = there & (own[filled.places] != filled.inclusion) & ~np.isnan(own[filled.places])
@@ -389,11 +389,11 @@ def _problems(
         asked = counted(int(filled.asked.sum()), "item")
         yield (
             f"{int(waiting.sum())} of the {asked} to label in {labels.source} "
-            f"{'has' if waiting.sum() == 1 else 'have'} no label: valid only if these are missing "
-            f"at random"
+            f"{'has' if waiting.sum() == 1 else 'have'} no label: estimates are valid only if "
+            f"labels are missing at random"
         )
     if changed:
         yield (
-            f"the inclusion probabilities of {labels.source} take the place of the log's own for "
+            f"the inclusion probabilities of {labels.source} replace those of the log for "
             f"{counted(changed, 'item')}"
         )

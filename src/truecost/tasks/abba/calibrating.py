@@ -35,7 +35,7 @@ from truecost.tasks.abba.records import CELLS, Deployment, Floats, Ints, Mask
 
 SEPARABLE = (
     "the machine scores separate the labels without error, so the best curve is infinitely steep: "
-    "take method affine or pav"
+    "use method affine or pav"
 )
 FAR = 0.05  # mean difference from the isotonic curve that is told
 CHANCE = 0.48  # times labels^(-1/3): what chance alone hardly exceeds, see below
@@ -43,8 +43,8 @@ BEYOND = 0.05  # share of items beyond the labelled scores that is told
 LEVEL = 0.95
 POINTS = 201  # of the curve
 OTHER_MIX = (
-    "; the training data may have another mix of labels: leave them out to cross-fit on the labels "
-    "of the log"
+    "; the training data may have another mix of labels: without training data, the labels of the "
+    "log are used (cross-fitted)"
 )
 
 
@@ -73,7 +73,7 @@ class MachineCalibration:
         - `mean_probability`, `share_positive`: means over the labelled items.
         - `difference`: `share_positive` minus `mean_probability`; positive if the probabilities are
           too low.
-        - `standard_error`, `lower`, `upper`: standard error and 95 % interval of the difference;
+        - `standard_error`, `lower`, `upper`: standard error and 95% interval of the difference;
           NaN with fewer than two units.
         - `off`: whether the difference raises a warning.
     curve : polars.DataFrame
@@ -112,9 +112,9 @@ class MachineCalibration:
     def sentence(self) -> str:
         """Sentence about the fit and its difference from the isotonic curve."""
         return (
-            f"fitted: {self.fitted}, {self.trained}, {counted(self.labels, 'label')}; from the "
-            f"isotonic curve by {figure(self.mean_difference)} on average, "
-            f"{figure(self.largest_difference)} at most"
+            f"fitted: {self.fitted} on {counted(self.labels, 'label')} ({self.trained}); "
+            f"difference from the isotonic curve {figure(self.mean_difference)} on average, at "
+            f"most {figure(self.largest_difference)}"
         )
 
     @property
@@ -168,7 +168,7 @@ def calibrate_machine(
       in cells with few, equal labels.
 
     The fits are treated as fixed. A warning is raised if abs(D) is above 0.02 and the interval at
-    98.75 % excludes 0. With right probabilities, at most 5 % of data sets have a warning in at
+    98.75% excludes 0. With right probabilities, at most 5% of data sets have a warning in at
     least one of the four cells.
 
     Parameters

@@ -47,7 +47,7 @@ class LabelledCell:
     standard_error: float = np.nan
     lower: float = np.nan
     upper: float = np.nan
-    off: bool = False  # above `GAP` and beyond chance, at a joint level of 5 % over the four cells
+    off: bool = False  # above `GAP` and beyond chance, at a joint level of 5% over the four cells
 
 
 def hold_against(
@@ -100,16 +100,16 @@ APART = 1.5  # factor between the widths of two intervals on the scale of the lo
 LEAST, FEW_LABELS = 10, 100  # labels to calibrate on; below 100 two parameters are all
 BIASED = ": soft estimates are biased; trust the corrected ones, or calibrate the machine"
 FIXED_SIZE = (
-    "intervals are valid for a number of items fixed beforehand: daily looks with stopping at a "
-    "good result make them too narrow"
+    "intervals are valid if the number of items was fixed beforehand: they are too narrow if "
+    "collection stops at a good daily result"
 )
 
 
 class CheckFinding(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The finding of a check, with its figures and advice; `p` is that of a test.
+    """The finding of a check, with its figures and advice; `p` is the p-value of its test.
 
     The name is `label mix`, `traffic split`, `labels CELL`, `machine CELL`, `intervals`, `narrower
-    MEASURE` or `fixed size`. A note is what nobody can check in the data.
+    MEASURE` or `fixed size`. The state `note` stands for a condition that no data can show.
     """
 
     name: str
@@ -145,7 +145,7 @@ def label_mix(deployment: Deployment) -> Mix | None:
     Items that both models accept do not depend on which of them collects, so that in a randomised
     deployment their shares of label 1 are equal but for chance. The error is by units and that of
     equal shares: each unit's labels less the share of both arms together. With 60 users of 8 items
-    the test rejects 5.7 % at 0.05, with the error at unequal shares 7.4 %; and arms of one label
+    the test rejects 5.7% at 0.05, with the error at unequal shares 7.4%; and arms of one label
     each have an error too. None when an arm has no label among these items.
     """
     rows = np.flatnonzero(deployment.labelled & deployment.other)
@@ -212,10 +212,10 @@ def mix_found(mix: Mix | None) -> list[CheckFinding]:
     """The check of the label mix; None where it cannot be tested."""
     if mix is None:
         return []
-    shares = f"{figure(mix.share_a, '%')} of A's and {figure(mix.share_b, '%')} of B's"
-    text = f"of the items that both models accept {shares} are true accepts (p = {mix.p:.2g}): "
-    told = "the pooled estimate assumes that these are equal; trust the direct one"
-    text += told if mix.differs else "no evidence against the pooled estimate"
+    shares = f"{figure(mix.share_a, '%')} in arm A and {figure(mix.share_b, '%')} in arm B"
+    text = f"items that both models accept: the share of true accepts is {shares} (p = {mix.p:.2g})"
+    told = ", but the pooled estimate assumes equal shares: trust the direct estimate"
+    text += told if mix.differs else ": no evidence against the pooled estimate"
     return [CheckFinding(name="label mix", state=state(mix.differs), text=text, p=mix.p)]
 
 
@@ -225,7 +225,7 @@ def split_found(traffic: Traffic) -> list[CheckFinding]:
     if p is None or units is None or traffic.split is None:
         return []
     planned = f"{percent(traffic.split)} were planned (p = {p:.2g})"
-    text = f"A has {units[0]} of {counted(sum(units), 'unit')} where {planned}"
+    text = f"A has {units[0]} of {counted(sum(units), 'unit')}, and {planned}"
     if p < SPLIT:
         text += (
             ", a sample-ratio mismatch: the randomisation or the logging is faulty; do not trust "
@@ -373,7 +373,7 @@ def units_of_items(log: Deployment) -> Array:
     columns = [side for sides in log.units.values() for side in sides]
     if len(columns) > 1:
         raise UsageError(
-            f"{log.name}: an item has {len(columns)} units, a calibration keeps those of one "
-            f"column together: name the user or device alone"
+            f"{log.name}: an item has {len(columns)} units, but a calibration uses one unit "
+            f"column: name the user or the device alone"
         )
     return columns[0] if columns else log.ids

@@ -3,7 +3,7 @@
 The interval of the ratio that a rule makes best is too narrow unless the choice is part of what is
 resampled (it covered .78 in place of .95 when frozen): each replicate chooses its own. The ratio
 that the rule limits is another matter: every replicate that chooses keeps to the limit, so its
-interval would end there whatever is true (it held the true rFPR in 40 % of 300 deployments). It is
+interval would end there whatever is true (it held the true rFPR in 40% of 300 deployments). It is
 that of the threshold that the data chose, in every replicate.
 
 On a labelled test set A stands at its deployed threshold and B at each of a grid (`compared`): at
@@ -185,9 +185,9 @@ class Choosing:
         kept = self.curves[rule.limits].point
         keeps = kept <= rule.limit if rule.limits == "rfpr" else kept >= rule.limit
         if not keeps.any():
-            return f"no threshold of the grid has {rule}"
+            return f"no threshold of the grid meets {rule}"
         [other] = [name for name in self.curves if name != rule.limits]
-        return f"{other} is undefined at every threshold that has {rule}"
+        return f"{other} is undefined at every threshold that meets {rule}"
 
     def _finished(self, row: Estimate, rule: Rule, at: int, curve: Curve, ends: Ends) -> Estimate:
         """A row with its interval, its threshold, and where the replicates chose theirs."""
@@ -334,7 +334,7 @@ def compared(
     assert table is not None
     if threshold is None:
         raise UsageError(
-            f"{deployment.name}: a test set needs the deployed threshold of A: --threshold-a"
+            f"{deployment.name}: with a test set, give the deployed threshold of A (--threshold-a)"
         )
     trials = LabelledTrials.from_table(table)
     grid = thresholds_of(choice.grid, trials.score_b)

@@ -33,7 +33,7 @@ GAP, STEPS = 40, 2  # times the mean spacing of the lowest scores, and of the lo
 ITEMS, RARE = 50, 0.01  # of an arm; and share of them that the other model rejects
 LABELS = 20  # that are all alike
 DEVIATIONS, APART = 4, 0.01  # standard deviations, and share of a stratum
-ONE_LABEL = "were those of the other kind left out?"
+ONE_LABEL = "are the labels of the other class missing?"
 NAMES = {  # of the parts of a log that are not called as their columns
     "arm": "collected_by",
     "a": "model A",
@@ -45,7 +45,7 @@ NAMES = {  # of the parts of a log that are not called as their columns
     "strata": "stratum",
 }
 EMPTY = (  # what a cell without items means, by whether the other model rejects them
-    "without these the direct ratios cannot be estimated",
+    "without such items the direct ratios cannot be estimated",
     "one model accepts all that the other collected",
 )
 
@@ -58,11 +58,11 @@ def plausibility_warnings(deployment: Deployment) -> tuple[str, ...]:
       are rounded); from 100 items on. In an honest log the chance of it is (5/9)^19, once in
       70,000, where the density of the scores rises linearly from the threshold, far less where it
       is flat there, and once in 800 where it rises as the square.
-    - A model that accepts all that the other collected, or all but 1 %; from 50 items on.
+    - A model that accepts all that the other collected, or all but 1%; from 50 items on.
     - At least 20 labels that are all alike.
     - Strata that have items but no label, where others have.
     - Inclusion probabilities pi_i of the labelled items of a stratum (a cell without strata) whose
-      sum of 1/pi_i is off its number of items N by more than 1 % and 4 standard deviations. These
+      sum of 1/pi_i is off its number of items N by more than 1% and 4 standard deviations. These
       are of items chosen one by one: the variance is sum (1-pi_i)/pi_i^2, and N over the sum of
       1/pi_i times as much where that is short of N.
     """
@@ -118,7 +118,7 @@ def _agreement(deployment: Deployment) -> Iterator[str]:
         what = "decisions" if deployment.score_a is None else "scores"
         asked = f"are the arms, or the columns of {what}, swapped?"
         if len(found) == 1:
-            asked = f"if it is not the same model at a lower threshold, {asked}"
+            asked = f"unless it is the same model at a lower threshold, {asked}"
         yield f"{' and '.join(found)}: {asked}"
 
 
@@ -140,7 +140,7 @@ def _strata(deployment: Deployment) -> Iterator[str]:
     if d.strata is not None and len(bare):
         yield (
             f"{len(bare)} {'stratum has' if len(bare) == 1 else 'strata have'} items but no label "
-            f"({first_five(bare)}): labels of other strata stand for them"
+            f"({first_five(bare)}): estimates use labels of other strata for them"
         )
     if d.inclusion is not None:
         yield from _inclusion(d, names, codes, sizes)
@@ -158,12 +158,12 @@ def _inclusion(deployment: Deployment, names: Array, codes: Array, sizes: Array)
     wrong = (stands > 0) & (off > DEVIATIONS * np.sqrt(variance)) & (off > APART * sizes)
     if wrong.any():
         told = first_five(
-            f"{figure(stands[k])} in {names[k]}, which has {sizes[k]}"
+            f"{figure(stands[k])} items in {names[k]}, which has {sizes[k]}"
             for k in np.flatnonzero(wrong)
         )
         yield (
-            f"by their inclusion probabilities the labels stand for other numbers of items than "
-            f"there are ({told}): rows of labels were dropped, or these are the probabilities of "
+            f"the labels and their inclusion probabilities do not fit the number of items: they "
+            f"represent {told}. Rows of labels are missing, or the probabilities are those of "
             f"another choice"
         )
 
@@ -359,7 +359,7 @@ def _cell(deployment: Deployment, k: int, source: str) -> Check:
     if not len(labels):
         warning = EMPTY[k % 2]
     elif deployment.labelled.any() and not number:
-        warning = "without labels here, human labels alone give no ratio"
+        warning = "without labels in this cell, human labels alone give no ratio"
     elif number and few:
-        warning = f"fewer than {FEW} of {' and of '.join(few)}"
+        warning = f"fewer than {FEW} labels of {' and of '.join(few)}"
     return Check(CELLS[k], "warning" if warning else "ok", text + f"; {warning}" * bool(warning))

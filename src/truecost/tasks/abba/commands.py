@@ -62,13 +62,13 @@ def simulate(
 ) -> None:
     """Run a simulation of Petegrosso et al. 2022; the default number of data sets takes minutes.
 
-    Example: truecost abba simulate table1 --datasets 200 --seed 1
+    Example: truecost abba simulate table1 --datasets 20 --seed 1
 
     Parameters
     ----------
     name
-        table1 (two populations with known ratios), table2 (machine labels with errors) or
-        correction (correction by few human labels).
+        Simulation: table1 (two populations with known ratios), table2 (machine labels with errors)
+        or correction (correction by few human labels).
     json
         Print JSON.
     quiet
@@ -188,7 +188,9 @@ def select(
 
     Fill in the column label of the written file, then score with it: --labels to_label.csv.
 
-    Example: truecost abba select log.csv --budget 400 --target rfpr -o to_label.csv
+    Example: truecost abba select log.csv --budget 40 --target rfpr -o to_label.csv
+
+    The files of this example: truecost demo abba --files-only
 
     Parameters
     ----------
@@ -226,7 +228,9 @@ def calibrate(
     """Turn machine scores into probabilities of a true accept, and compare them with the labels.
     The table has a row for each cell, such as 10A: collected by A, A accepts, B rejects.
 
-    Example: truecost abba calibrate log.csv --map label=y,machine=m -o calibrated.csv
+    Example: truecost abba calibrate log.csv --map label=label,machine=score_b -o calibrated.csv
+
+    The files of this example: truecost demo abba --files-only
 
     Parameters
     ----------

@@ -8,7 +8,7 @@ lets them vary as well. Multinomial weights over the logged items alone would fr
 Where every item is a unit of its own, equal rows are one unit of some size. Weights and machine
 scores make nearly every row another one: beyond `MOST_GROUPS` different rows those of a cell and
 label are grouped by them, each group at its mean, which keeps every total (the variance inside a
-group is lost: 0.2 % of the width at `LEAST_BINS`, which large grids need, nothing to be seen
+group is lost: 0.2% of the width at `LEAST_BINS`, which large grids need, nothing to be seen
 otherwise). The draws do not depend on the measures asked for: a log with machine scores is grouped
 by them for every estimator.
 

@@ -79,9 +79,9 @@ def improving(rrecall: Array, rfpr: Array) -> Mask:
 class Chosen(msgspec.Struct, frozen=True, kw_only=True):
     """The threshold that a rule chose.
 
-    The middle of the replicates chose between `lower` and `upper`, at the level of the intervals.
-    The limit does not bind where the lowest threshold that is identified keeps it (of rfpr), or the
-    highest (of rrecall).
+    `lower`, `upper`: interval of the thresholds chosen in the replicates. `feasible`: share of the
+    replicates in which a threshold meets the limit. `binds`: false if a limit of rfpr is met at the
+    lowest threshold that can be estimated, or a limit of rrecall at the highest one.
     """
 
     rule: str
@@ -168,7 +168,12 @@ LEVEL = 0.95  # where no row has one
 
 
 class CellCounts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The content of a cell; the difference of humans and machine is on its labelled items."""
+    """Counts of one cell: items, human labels, and labels 1 (`positives`).
+
+    `share`: share of label 1, weighted by inverse inclusion probabilities. `machine`,
+    `machine_known`: mean machine probability of all items, and of the labelled ones.
+    `human_minus_machine`: `share` minus `machine_known`. `off`: whether this exceeds chance.
+    """
 
     cell: str
     words: str

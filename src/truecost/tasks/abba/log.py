@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from truecost.tasks.abba.columns import LogOptions
 
 NO_SCORE = (
-    "every item needs the score of both models; if one finds nothing offline, write -inf or a "
+    "every item needs the score of both models; if a model finds nothing offline, write -inf or a "
     "score below its threshold"
 )
 KINDS = ("score", "accept")  # what the two models say: columns score_a and score_b, or accept_...
@@ -118,9 +118,9 @@ class Log:
         found = self.options.mapped_kinds or named
         if not found:
             raise UsageError(
-                f"{self.table.source}: no columns give the scores of both models; "
-                f"{self.table.listed}: --map score_a=COLUMN,score_b=COLUMN, or accept_a and "
-                f"accept_b where only decisions are known"
+                f"{self.table.source}: no columns have the scores of both models; "
+                f"{self.table.listed}: name them with --map score_a=COLUMN,score_b=COLUMN, or "
+                f"accept_a and accept_b where only decisions are known"
             )
         return found[0]
 
@@ -144,13 +144,15 @@ class Log:
             self.rows.refuse(~(scores < np.inf), said, NO_SCORE, scores)  # -inf: finds nothing
             if given is None:  # the least that it collected
                 own = self.arm == k
-                hint = f"{name} cannot have collected with it; correct it, or leave the item out"
+                hint = (
+                    f"{name} collects no item with such a score; correct it, or leave the item out"
+                )
                 self.rows.refuse(own & np.isinf(scores), said, hint, scores)
                 given = scores[own].min()
             return Model(scores >= given, scores, float(given))
         if given is not None:
             raise UsageError(
-                f"--threshold-{name.lower()} is for scores, and column {column!r} holds "
+                f"--threshold-{name.lower()} is for scores, and column {column!r} has "
                 f"decisions: map score_a and score_b, or leave it out"
             )
         codes, texts, _ = self.rows.coded(column, key, LABEL_WORDS)
@@ -180,7 +182,7 @@ class Log:
             raise InputError(
                 f"{self.table.source}: {self._share(k, bad)} rejected offline{below}: "
                 f"{self.rows.places(np.flatnonzero(bad), model.scores)}; the model decides "
-                f"otherwise offline than online{cause}: correct {mend}, or leave these items out "
+                f"differently offline and online{cause}: correct {mend}, or leave these items out "
                 f"with --mismatch drop"
             )
         if (bad == own).all():
@@ -204,7 +206,7 @@ class Log:
         if column is None:
             return np.full(len(self.table), np.nan)
         codes, texts, unknown = self.rows.coded(column, "label", LABEL_WORDS)
-        what = f"outside {{0, 1}} (column {column!r})"
+        what = f"neither 0 nor 1 (column {column!r})"
         hint = (
             "1 is a true accept and 0 a false one (--target names another label of a true one); "
             "leave the cell empty where there is no label"
@@ -313,8 +315,8 @@ class Log:
             return None
         if self.seen is None:
             raise UsageError(
-                f"{self.users.source}: a list of users needs to know the unit of each item: "
-                f"--map unit=COLUMN"
+                f"{self.users.source}: a list of users needs the unit of each item: name it "
+                f"with --map unit=COLUMN"
             )
         if self.options.units is not None:
             raise UsageError("a list of users has their number: leave out --units-a, --units-b")
@@ -329,8 +331,8 @@ class Log:
             shown = first_five(f"{unit} ({ARMS[arm]})" for unit, arm in absent.iter_rows())
             raise InputError(
                 f"{self.users.source}: {counted(absent.height, 'unit')} of {self.table.source} not "
-                f"listed in the arm that collected: {shown}; list every unit of each arm, also "
-                "units without accepted items"
+                f"listed in the arm that collected their items: {shown}; list every unit of each "
+                "arm, also units without accepted items"
             )
         return users
 
@@ -338,8 +340,8 @@ class Log:
         column = self.options.column(key, self.table)
         if column is None:
             raise UsageError(
-                f"{self.table.source}: no column gives {key}; {self.table.listed}: "
-                f"--map {key}=COLUMN"
+                f"{self.table.source}: there is no column for {key}; {self.table.listed}: "
+                f"name it with --map {key}=COLUMN"
             )
         return column
 
@@ -370,7 +372,7 @@ class Log:
                 yield f"{self._share(k, bad)} rejected offline: left out (--mismatch drop)"
         unused = [f"accept_{arm}" for arm in "ab" if f"accept_{arm}" in self.table.columns]
         if self.kind == "score" and unused and not self.options.mapped_kinds:
-            yield f"scores decide: {', '.join(unused)} not used (map them to use them)"
+            yield f"scores decide; {', '.join(unused)} are not used (map them to use them)"
         if self.seen is not None:
             yield from self._oddities(self.seen, self.traffic.users)
 

@@ -30,7 +30,7 @@ class AbbaTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     estimators: Annotated[
         tuple[str, ...],
         Option(
-            "corrected, direct, pooled, ab or soft; repeat or separate by commas.",
+            "Estimator: corrected, direct, pooled, ab or soft; repeat or separate by commas.",
             verbs=("score", "plan", "threshold"),
             shown="those that the log allows",
             flag="estimator",
@@ -58,7 +58,7 @@ class AbbaTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
         of_thresholds(
             help="Rule: the highest relative recall whose relative false-positive rate is at most "
             "this.",
-            shown="1 without another limit",
+            shown="1 if no other limit is given",
         ),
     ] = None
     min_rrecall: Annotated[
@@ -141,7 +141,7 @@ class MachineTable(PartialTable, frozen=True, kw_only=True):
         MachineMethod | None,
         Option(
             "Method of calibration; poly3 is that of Petegrosso et al. 2022.",
-            shown="spline, below 100 labels affine (Platt)",
+            shown="spline; with fewer than 100 labels, affine (Platt)",
         ),
     ] = None
     folds: Annotated[

@@ -108,8 +108,8 @@ def trade_off(planes: Sequence[Plane], *, title: str = "") -> Picture:
 
     Both axes are logarithmic. The area where both ratios improve is shaded. A filled dot is the
     deployed threshold, a hollow dot a chosen threshold; crosses show the intervals of both ratios.
-    With up to two curves, further thresholds have crosses. Of identical curves, only the first is
-    drawn, and the legend names the others.
+    With one or two curves, other thresholds have crosses, too. Of identical curves, only the first
+    is drawn, and the legend names the others.
 
     Parameters
     ----------

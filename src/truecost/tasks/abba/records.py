@@ -299,9 +299,9 @@ class LogRows:
         """The arm of each row: 0 for A, 1 for B; `said` is what to say of other words."""
         codes, texts, _ = self.coded(column, key, ARM_WORDS)
         hint = (
-            "write A for the deployed model and B for the candidate, or give the names in the file"
+            "write A for the deployed model and B for the candidate, or give the names of the "
+            "models in the file: --a NAME --b NAME"
         )
-        hint += " them: --a NAME --b NAME"
         self.refuse(np.isnan(codes), said, hint, texts)
         return codes.astype(np.uint8)
 

@@ -31,8 +31,8 @@ from truecost.tasks.abba.strata import (
 
 FLOOR: int = defaults_of(SelectionTable)["floor"]
 EVERY = (
-    "every item has a label already: the rates are taken from them, and the choice is for a log "
-    "like this without labels"
+    "every item has a label already: rates come from these labels, and the chosen items are a "
+    "plan for a similar log without labels"
 )
 SAME = 1e-9  # of probabilities, relative to them
 FEW_LABELS = 5  # of a cell: with fewer, intervals rest on an approximation
@@ -276,8 +276,8 @@ def _check_inclusion(deployment: Deployment, earlier: Floats) -> None:
                 f"{deployment.name}: {counted(len(wrong), 'item')} without a label "
                 f"({first_five(deployment.ids[wrong])}) {'has' if len(wrong) == 1 else 'have'} "
                 f"{what}, but {why}: give the probability with which each item of the log was "
-                f"chosen (truecost abba select --every writes it), or leave the column out when "
-                f"the labels of each stratum are a simple random sample of it"
+                f"chosen (truecost abba select --every writes it), or leave the column out if "
+                f"the labels of each stratum are a simple random sample of the stratum"
             )
 
 
@@ -335,7 +335,7 @@ def _budget_problems(
     if budget > chosen:
         yield (
             f"the budget of {counted(budget, 'label')} is more than the "
-            f"{counted(chosen, 'item')} without one: all are chosen"
+            f"{counted(chosen, 'item')} to choose from: all are chosen"
         )
     if reached < floor:
         yield (
@@ -348,20 +348,20 @@ def _rate_problems(deployment: Deployment, strata: Strata) -> Iterator[str]:
     """A warning about assumed rates that do not come from labels."""
     if deployment.machine is not None and not is_probable(deployment.machine):
         yield (
-            "machine scores lie outside [0, 1]: rates are not taken from them; calibrate them "
+            "machine scores lie outside [0, 1]: rates are not computed from them; calibrate them "
             "first (truecost abba calibrate)"
         )
     from_machine, unknown = (_cells_from(strata, source) for source in ("machine", "nothing"))
     if from_machine:
         yield (
             f"rates of {named('cell', from_machine)} come from the machine's probabilities; the "
-            f"plan is as good as these"
+            f"plan is only as good as these"
         )
     if unknown:
         each = len(unknown) == np.count_nonzero(strata.sizes.any(axis=0))
         where = "" if each else f" of {named('cell', unknown)}"
         half = "one half is assumed for each cell" if each else "one half is assumed"
-        yield f"no rates are known{where}: {half}; give the expected rates with rates"
+        yield f"no rates are known{where}: {half}; give the expected rates with --rates"
 
 
 def _cells_from(strata: Strata, source: str) -> list[str]:
@@ -381,7 +381,7 @@ def _label_problems(deployment: Deployment, strata: Strata, labels: Ints) -> Ite
                 f"simple random sample of their strata and now have the probabilities of all items "
                 f"there"
             )
-        yield f"{how}: they are written behind the items to label, to be scored with them"
+        yield f"{how}: they are written after the items to label, so that both are scored together"
     elif deployment.inclusion is not None:
         yield "no item has a label yet: the log's inclusion probabilities are not used"
     share = (labels - strata.done) / np.maximum(1, strata.size - strata.done)
@@ -390,8 +390,8 @@ def _label_problems(deployment: Deployment, strata: Strata, labels: Ints) -> Ite
     wanted = np.minimum(FEW_LABELS, strata.sizes.sum(axis=0))
     for code in np.flatnonzero(later < wanted - 1e-9):
         yield (
-            f"cell {CELLS[code]} gets some {later[code]:.1f} labels, fewer than {FEW_LABELS}: its "
-            f"share stays unsure; raise the budget or the floor, or let strata follow the cells"
+            f"cell {CELLS[code]} gets about {later[code]:.1f} labels, fewer than {FEW_LABELS}: its "
+            f"share stays uncertain; raise the budget or the floor, or let strata follow the cells"
         )
     if deployment.units:
         yield (

@@ -204,10 +204,11 @@ def _table1(datasets: int, plan: Plan, progress: Progress) -> Found:
             for (measure, estimator), of in found.items()
         ]
     return rows, [
-        "Read as 500 and 5,000 streams an arm, every accepted item labelled: the paper does not "
-        "define its column, and this reading matches all ten of its widths.",
+        "Simulated with 500 and 5,000 streams an arm, and every accepted item labelled: the paper "
+        "does not define its column, and these numbers match all ten of its widths.",
         "ab: Poisson totals, or whole streams resampled, including streams without accepted items.",
-        "ours: the median of the data sets, between the medians of the ends of their intervals.",
+        "ours: the median over the data sets, and in brackets the medians of the ends of their "
+        "intervals.",
     ]
 
 
@@ -288,9 +289,9 @@ def _table2(datasets: int, plan: Plan, progress: Progress) -> Found:
     return rows, [
         "The printed rows of M2 and M3 are reproduced if the machine errs on the items of A; with "
         "B, as in the text, rRecall of M2 moves the other way.",
-        "ours: the mean of the data sets, and where 95 % of them lie (interval in JSON).",
-        "The label mix of what both models accept differs between the arms of this population, so "
-        "the pooled estimate does not apply.",
+        "ours: the mean over the data sets, and the range of 95% of them (interval in JSON).",
+        "The label mix of the items that both models accept differs between the arms of this "
+        "population, so the pooled estimate does not apply.",
     ]
 
 

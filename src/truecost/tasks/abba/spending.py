@@ -140,7 +140,7 @@ MEASURES = (
         TURNS,
         break_even_miss,
         "Price of a miss at which both models cost the same",
-        "no price of a miss turns the decision",
+        "no price of a miss changes the decision",
     ),
 )
 
@@ -164,7 +164,7 @@ def refuse(measures: Sequence[Measure], prices: Prices, deployment: Deployment) 
     if lost and (names := sorted(asked & {*CANDIDATE})):
         raise UsageError(
             f"{deployment.name}: {names[0]} weighs misses against false alarms, and {AN[lost[0]]} "
-            f"has no price: --price {lost[0]}=NUMBER (0 where nothing is lost by it)"
+            f"has no price: give --price {lost[0]}=NUMBER (0 if it costs nothing)"
         )
 
 

@@ -105,14 +105,14 @@ def gain(weights: npt.ArrayLike, rates: npt.ArrayLike, overall: float | None = N
 
     Examples
     --------
-    The paper's example prints a gain of 24 %, from an overall rate that its strata do not have:
+    The paper's example prints a gain of 24%, from an overall rate that its strata do not have:
 
     >>> from truecost.tasks.abba.strata import gain
     >>> found = gain([0.1, 0.9], [0.20, 0.05], overall=0.08)
     >>> round(found.gain, 4), round(found.gain_of_strata, 4)
     (0.2423, 0.0824)
     >>> print(found.problems[0])
-    the overall rate is given as 0.08, but the strata have 0.065 together: only the gain at ...
+    the overall rate is given as 0.08, but the rates of the strata give 0.065: only the gain at ...
     """
     shares, p = _checked(weights, rates)
     together = float((shares * p).sum())
@@ -123,8 +123,8 @@ def gain(weights: npt.ArrayLike, rates: npt.ArrayLike, overall: float | None = N
     problems: tuple[str, ...] = ()
     if abs(rate - together) > APART:
         problems = (
-            f"the overall rate is given as {rate:g}, but the strata have {together:g} together: "
-            f"only the gain at {together:g} can be expected",
+            f"the overall rate is given as {rate:g}, but the rates of the strata give "
+            f"{together:g}: only the gain at {together:g} can be expected",
         )
     return Gain(_saved(least, rate), rate, _saved(least, together), together, problems)
 
@@ -309,7 +309,7 @@ def _groups_of_rates(
     if unknown:
         also = "" if set(names) <= set(CELLS) else f", or by stratum: {first_five(names)}"
         raise UsageError(
-            f"{named('rate', unknown, 'are')} not known: rates go by cell: {', '.join(CELLS)}{also}"
+            f"rates: there is no {named('cell', unknown)}: name {', '.join(CELLS)}{also}"
         )
     check(SelectionTable(rates=dict(rates)))
     for name, rate in rates.items():

@@ -67,8 +67,8 @@ class Choice:
         with the lowest ratio of false-positive rates (rFPR) is chosen.
     by : {"point", "upper"}
         Quantity that must meet the limit. `point`: the value of the ratio. `upper`: the upper end
-        of its interval for `max_rfpr`, the lower end for `min_rrecall`. A replicate has no interval
-        of its own: its end is its value times the ratio of end to value in the data.
+        of its interval for `max_rfpr`, the lower end for `min_rrecall`. In a replicate, which has
+        no interval, the end is the value of the replicate times (end / value) in the data.
     grid : int or tuple of float
         Candidate thresholds, or their number. With a number, the candidates are quantiles of the
         scores that B accepts.
@@ -183,7 +183,7 @@ def grid_of(deployment: Deployment, choice: Choice) -> Floats:
     if scores is None or lowest is None:
         raise UsageError(
             f"{deployment.name}: thresholds need the scores of both models, not their decisions: "
-            f"--map score_a=COLUMN,score_b=COLUMN"
+            f"name them with --map score_a=COLUMN,score_b=COLUMN"
         )
     grid = thresholds_of(choice.grid, scores[scores >= lowest])
     if not isinstance(choice.grid, tuple):
@@ -191,7 +191,7 @@ def grid_of(deployment: Deployment, choice: Choice) -> Floats:
     below = grid[grid < lowest]
     if len(below):
         raise UsageError(
-            f"{deployment.name}: thresholds below the deployed {lowest:g} are not identified: "
+            f"{deployment.name}: thresholds below the deployed {lowest:g} cannot be evaluated: "
             f"{first_five(f'{t:g}' for t in below)}. Items that B would accept there were never "
             f"collected; deploy B with a lower threshold to collect them"
         )

@@ -56,10 +56,10 @@ UNDEFINED = {"rrecall": "its recall", "rfpr": "its false-positive rate"}
 def about_ratios(_: Story, row: Row) -> str:
     """The explanation of the figures, before the first of them."""
     return (
-        f"B is the candidate, A the deployed model; rrecall is the recall of B over that of A, "
-        f"rfpr the same of false-positive rates, and 1 is no change. Items that neither model "
-        f"accepts are not collected, so the recall of a single model and the effect of a lower "
-        f"threshold are not known. In brackets the {percent(row.level)} interval."
+        f"B is the candidate, A the deployed model; rrecall is the recall of B over that of "
+        f"A, rfpr the false-positive rate of B over that of A, and 1 is no change. Items that "
+        f"neither model accepts are not collected, so the recall of a single model and the effect "
+        f"of a lower threshold are not known. In brackets the {percent(row.level)} interval."
     )
 
 
@@ -140,7 +140,7 @@ def _change(row: Row) -> str:
     """The change from A to B, with the interval."""
     more, less, same, times = WORDS[row.measure]
     if row.value is None and not endless(row):
-        return f"cannot be judged by {UNDEFINED[row.measure]} ({value(row)})"
+        return f"has no value for {UNDEFINED[row.measure]} ({value(row)})"
     write = _percents if row.value is not None and row.value < TIMES else _times
     ends = bracketed(write(row.lower), "infinite" if endless(row) else write(row.upper), "")
     if row.value is None:
@@ -242,13 +242,13 @@ def _threshold(story: Story, plane: Plane, chosen: Chosen, name: str) -> Line:
     both = plane.rows(story.values, chosen)
     name = f"{name}, {words.rule_words(chosen.rule, plane.by)}"
     if chosen.threshold is None or not both:
-        return Line("open", "no threshold", name, "none of the grid meets the rule")
+        return Line("open", "no threshold", name, "no threshold of the grid meets the rule")
     before = f"threshold {figure(chosen.threshold)}"
     if chosen.lower is not None and chosen.upper is not None:
         before += f" {bracketed(figure(chosen.lower), figure(chosen.upper), '')}"
     more = (
-        f"Each replicate chooses its own threshold; the interval of {chosen.limits} is that of "
-        f"this threshold"
+        "Each replicate chooses its own threshold, but the interval of "
+        f"{chosen.limits} is that of the chosen threshold"
     )
     if plane.by == "upper":
         more += (
@@ -257,5 +257,6 @@ def _threshold(story: Story, plane: Plane, chosen: Chosen, name: str) -> Line:
             "account for the choice, so check the threshold on other data"
         )
     if chosen.feasible < 1:
-        more += f"; in {percent(round(1 - chosen.feasible, 4))} of the replicates none does"
+        share = percent(round(1 - chosen.feasible, 4))
+        more += f"; in {share} of the replicates no threshold meets the rule"
     return _line(name, both, f"{before}: ", more)

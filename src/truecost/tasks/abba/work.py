@@ -154,8 +154,7 @@ def _both_arms(data: DataTable, what: str) -> Any:
     a, b = (getattr(data, f"{what}_{arm}") for arm in "ab")
     if (a is None) != (b is None):
         raise UsageError(
-            f"{what} of one arm is given: --{what}-a and --{what}-b go together ({what}_a and "
-            f"{what}_b under [data])"
+            f"--{what}-a and --{what}-b go together: give both ({what}_a and {what}_b under [data])"
         )
     return None if a is None else (a, b)
 
@@ -243,17 +242,17 @@ def _improving(plane: Plane) -> Iterator[str]:
         text = f"thresholds of B from {lowest} to {highest} improve both ratios"
         if lowest == highest:
             text = f"the threshold {lowest} of B improves both ratios"
-    yield f"{plane.about}: {text}, by their values"
+    yield f"{plane.about}: {text} (the values, whatever their intervals)"
     if plane.deployed is None:
         return
     for chosen in plane.chosen:
         if chosen.binds or chosen.threshold is None:
             continue
-        where, more = "of the grid", "try higher ones"
+        where, more = "of the grid", "try higher thresholds"
         if chosen.limits == "rfpr":
-            more = f"try lower ones, from the deployed {figure(plane.deployed)} up"
+            more = f"try lower thresholds, from the deployed {figure(plane.deployed)} up"
             if plane.thresholds[0] <= plane.deployed:
-                where, more = "that is identified", "deploy B with a lower one to learn more"
+                where, more = "that the log can evaluate", "deploy B with a lower one to learn more"
         yield f"{plane.about}: {chosen.rule} is met at every threshold {where}: {more}"
 
 
@@ -279,7 +278,7 @@ def _limit_remarks(plane: Plane, part: Part) -> Iterator[str]:
         if row.upper > chosen.limit if measure == "rfpr" else row.lower < chosen.limit:
             yield (
                 f"{plane.about}: {chosen.rule} is met by the value, not by its interval "
-                f"({interval}); for that use --by upper"
+                f"({interval}); to meet it by the interval, use --by upper"
             )
 
 
@@ -290,13 +289,13 @@ def check(study: "Study") -> None:
     """Refuse what AB/BA does not do: comparing deployments, choices without a choice."""
     if study.baseline is not None:
         raise UsageError(
-            "abba compares model B with model A within each deployment, and no deployment with "
-            "another: leave out the baseline"
+            "abba compares model B with model A within each deployment, not deployments with each "
+            "other: leave out the baseline"
         )
     asked = study.table(AbbaTable)
     if unknown := [name for name in asked.estimators if name not in ESTIMATORS]:
         raise UsageError(
-            f"estimator {unknown[0]!r} is not known: choose of {', '.join(ESTIMATORS)}"
+            f"estimator {unknown[0]!r} is not known: choose one of {', '.join(ESTIMATORS)}"
         )
     if not asked.thresholds and (given := [k for k in _OF_CHOICES if k in asked.given()]):
         raise UsageError(
@@ -333,8 +332,8 @@ def planned(outcome: "Outcome") -> list[str]:
     logs = [log for log in outcome.systems if isinstance(log, Deployment)]
     bare = {log.name: len(log) - int(log.labelled.sum()) for log in logs if log.labelled.any()}
     return [
-        f"{name}: units as they are now, labels in the same share; labelling the other "
-        f"{counted(number, 'item')} comes first: truecost abba select"
+        f"{name}: the plan assumes more units with the present share of labels; label the other "
+        f"{counted(number, 'item')} first (truecost abba select)"
         for name, number in bare.items()
         if number
     ]

@@ -63,7 +63,7 @@ def corrected_items(table: Table, ids: pl.Series, noun: str) -> Rows:
     if "id" not in table.columns and {*table.columns}.isdisjoint({"recording", *REGIONS}):
         raise UsageError(
             f"{table.source}: there is no column 'id', with the corrected items; "
-            f"{table.listed}: name it so"
+            f"{table.listed}: rename the column to id"
         )
     _refuse_columns(table, OF_ITEMS, noun)
     table = without_verdicts(table)
@@ -91,8 +91,8 @@ def _refuse_columns(table: Table, known: Sequence[str], noun: str) -> None:
         return
     if noun != "recording" and {*unknown} & {"recording", *REGIONS}:
         raise UsageError(
-            f"{table.source}: {named('column', unknown, 'are')} not read: regions are of "
-            f"diarization, and a {noun} is corrected as a whole, by its id; leave them out"
+            f"{table.source}: leave out {named('column', unknown)}: a {noun} is corrected as a "
+            f"whole, by its id; only diarizations are corrected by regions"
         )
     names = [*dict.fromkeys(("id", *OF_REGIONS))] if noun == "recording" else list(known)
     said = named("column", [f"{name}{near(name, names)}" for name in unknown], "are")
@@ -190,7 +190,7 @@ def _refuse_unknown(source: str, named: pl.Series, ids: pl.Series, noun: str) ->
         numbers = "; texts without ids go by their line numbers, from 1" * numbered
         raise InputError(
             f"{source}: {counted(len(extra), noun, 'are')} not among the {len(ids)} that are "
-            f"scored: {first_five(extra)}; they are {first_five(ids)}{numbers}"
+            f"scored: {first_five(extra)}; the scored ones are {first_five(ids)}{numbers}"
         )
 
 
@@ -201,7 +201,7 @@ def _refuse_outside(table: Table, found: pl.DataFrame) -> None:
     outside = found.filter((start < 0) | none)
     if len(outside):
         row = outside.row(0, named=True)
-        there = "nobody speaks there"
+        there = "nobody speaks in this recording"
         if row["first"] is not None:
             there = f"it goes from {_s(row['first'])} to {_s(row['last'])}"
         raise InputError(

@@ -90,8 +90,8 @@ class Cells:
             file = self.table.source
             shown = " ".join(f"{one}={file}" for one in there[:5])
             raise InputError(
-                f"{file}: holds {counted(len(there), 'system')} ({first_five(there)}), none of "
-                f"which is {name}: name those to score, {shown}"
+                f"{file}: has {counted(len(there), 'system')} ({first_five(there)}), none of "
+                f"which is {name}: name the systems to score, {shown}"
             )
         taken = frame.filter(frame["system"] == (name if name in there else there[0]))
         return replace(self, frame=taken.drop("system"))
@@ -100,7 +100,7 @@ class Cells:
         """Refuse scores that are infinite, or that there cannot be."""
         held = options.bounds is not None or len(self.states) == len(STATES)
         low, high = options.limits if held else (-math.inf, math.inf)
-        endless = ": a finite number was expected, or an empty cell where there is none"
+        endless = ": a finite number was expected, or an empty cell"
         beyond = f", out of its bounds {low:g},{high:g}: give the range of scores, "
         for state in self.states:
             values = self.frame[state].fill_null(float("nan")).to_numpy()
@@ -182,8 +182,8 @@ def versions_of(
     initial = [name for name, text in texts.items() if text is None]
     if len(initial) > 1:
         raise InputError(
-            f"{source}: versions {first_five(initial)} have no time of learning: one version at "
-            f"most is the initial one; give the others theirs in the column learnt"
+            f"{source}: versions {first_five(initial)} have no time of learning: only the initial "
+            f"version may have none; write the times of the others into the column learnt"
         )
     what, hint = "time of version {}", ""
     if learnt is None:
@@ -274,7 +274,7 @@ def _refuse_descending(versions: Axis, names: Mapping[str, str], source: str) ->
             raise InputError(
                 f"{source}: version {late} ({names[late]}) {before}, before version {early} "
                 f"({names[early]}), which learnt at {versions.at[k + 1]:g}: times of versions must "
-                f"not descend"
+                f"rise"
             )
 
 
@@ -295,8 +295,7 @@ def interleaved(begun: Axis, times: Axis) -> list[str]:
     return [
         f"learning goes from {learnt[0]} to {learnt[-1]} and the tests from {times.names[0]} to "
         f"{times.names[-1]}: tests that begin after the first learning time and end after the last "
-        f"would show forgetting and the future too (l_1 < t_1 < l_T < t_N; Prokopalo et al. 2020, "
-        f"section 3)"
+        f"would also show forgetting and transfer to the future (Prokopalo et al. 2020, section 3)"
     ]
 
 
@@ -336,9 +335,10 @@ def odd_direction(lifelong: Lifelong) -> tuple[str, ...]:
         return ()
     way, say = ("lower", "false") if lifelong.higher else ("higher", "true")
     return (
-        f"at each of {len(pairs)} times, the score just after learning that time is {way} than "
-        f"just before it (mean {before.mean():.3g} before, {after.mean():.3g} after), which here "
-        f"counts as worse: if {way} is better, use --{way} (higher = {say} under [lifelong])",
+        f"at each of {len(pairs)} times, the score just after learning the data of that time is "
+        f"{way} than just before (mean {before.mean():.3g} before, {after.mean():.3g} after), "
+        f"which here counts as worse: if {way} is better, use --{way} (higher = {say} under "
+        "[lifelong])",
     )
 
 

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 AREA = "area_under_curve"
 ABOUT = """Compute the area under the curve of the score against the cost of offline help.
 
-The curve is a step function; its last value is used up to the largest cost, and the area is divided
-by the range of costs. Lower is better for errors."""
+The curve is a step function. Its last value is used up to --max-cost, and the area is divided by
+the range of costs. If the score counts errors, a lower area is better."""
 
 
 def __getattr__(name: str) -> Callable[..., Any]:
@@ -56,10 +56,10 @@ OF_KIND: dict[str, tuple[Declared, ...]] = {
     }.items()
 }
 OF_SCORE = changed((LIFELONG[k] for k in ("compat", "cost", "item_seconds")), group="Score")
-OF_DATA = picked(
-    DataTable,
-    *("reference", "map", "reference_map", "metadata", "lines", "missing", "allow_duplicates"),
-    *("input_format", "reference_format"),
+_READ = ("map", "reference_map", "metadata", "lines", "missing", "allow_duplicates")
+OF_DATA = (
+    *picked(DataTable, "reference", help="File with the reference; may be repeated. Required."),
+    *picked(DataTable, *_READ, "input_format", "reference_format"),
 )
 _DRAWN = ("unit", "level", "replicates", "seed", "method", "icc", "jobs")
 OF_INTERVAL = changed((LIFELONG[key] for key in _DRAWN), group="Interval")
@@ -71,17 +71,17 @@ class Corrected:
     """The options of corrections and outputs."""
 
     output_kind: Annotated[LifelongKind | None, NAMED] = None
-    """Kind of output."""
+    """Kind of output. Required."""
     base: Annotated[tuple[str, ...], Flag] = ()
     """File with the output before the help, in any format of the task; one for all systems, or one
-    for each in their order."""
+    for each in their order. Required."""
     adapted: Annotated[tuple[str, ...], Flag] = ()
     """File with the output after the help; NAME=PATH names the system. Repeat it for several
-    systems: later ones are compared with the first."""
+    systems: later ones are compared with the first. Required."""
     corrected: Annotated[tuple[str, ...], Flag] = ()
     """File with the ids that the person corrected, one per line, or a table; for recordings a table
     of regions (recording, start, end), or a uem. One for all systems, or one for each in their
-    order.
+    order. Required.
     """
 
 
@@ -113,8 +113,10 @@ def penalise(
     output before the help, the corrected parts are all made wrong (S_imp) or all put right (S_cor);
     the difference of these scores is the penalty.
 
-    Example: truecost lifelong penalise --output-kind translation --base before.txt
-    --adapted after.txt --reference ref.txt --corrected ids.txt
+    Example: truecost lifelong penalise --output-kind translation --base old.txt --adapted new.txt
+    --reference ref.txt --corrected ids.txt
+
+    The files of this example: truecost demo translation --files-only && seq 20 > ids.txt
 
     Parameters
     ----------

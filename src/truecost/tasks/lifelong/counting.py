@@ -96,9 +96,9 @@ def _refuse_unknown(told: LogRuns, given: pl.DataFrame, where: str) -> None:
     lost = given.filter(pl.col("item").is_null())
     if lost.height:
         raise InputError(
-            f"{told.where(lost)}: an answer about item {lost['id'][0]!r}, which is no item "
-            f"{SAID[where]} ({counted(lost.height, 'such answer')}); answers are about items that "
-            f"are predicted"
+            f"{told.where(lost)}: an answer about item {lost['id'][0]!r}, which is not "
+            f"predicted on the {SAID[where].removeprefix('of the ')} "
+            f"({counted(lost.height, 'such answer')})"
         )
 
 

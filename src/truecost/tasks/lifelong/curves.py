@@ -30,7 +30,7 @@ DOTS: dict[bool, Kind] = {False: "dot", True: "hollow"}  # by whether it is stil
 ZERO = Figure(value=0.0)
 COSTS = {
     "seconds": "seconds of a person's time",
-    "words": "words put in",
+    "words": "words entered",
     "actions": "actions of a person",
     "answers": "answers of a person",
     "cost": "cost of the help",
@@ -170,7 +170,9 @@ def policy_times(found: Found, *, title: str = "") -> Picture:
     weights = {p.name: p.weights[-1] for p in known}
     shares = [", ".join(f"{n} {w[k]:.2g}" for n, w in weights.items()) for k in range(len(cells))]
     largest = max((w for of in weights.values() for w in of), default=0.0)
-    caption = f"Above: the weights of policies, {largest:.2g} the largest." if weights else ""
+    caption = (
+        f"Bars above: weights of the policies (the largest is {largest:.2g})." if weights else ""
+    )
     curves, edges = _Curves(found, "test time"), _edges(found)
     curves.add(found.name, found.at, found.times, cells, [f"weight {s}" * bool(s) for s in shares])
     return curves.picture(

@@ -18,8 +18,8 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 class Cell(Figure, frozen=True, kw_only=True, omit_defaults=True):
     """The score of one version on the test set of one time, in one state.
 
-    The state is base, adapted, impaired, corrected or penalised; `seen` times lie in the window
-    [l_1, l_i] of the version: later ones are the future.
+    `state`: base, adapted, impaired, corrected or penalised. `seen`: whether the time is in the
+    window of the version, from l_1 to l_i; later times are its future.
     """
 
     version: str
@@ -29,7 +29,7 @@ class Cell(Figure, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class PolicyFigure(Figure, frozen=True, kw_only=True, omit_defaults=True):
-    """A measure of one version under a policy; `naive` is the initial version in that window."""
+    """A measure of one version under a policy; `naive`: the initial version in the same window."""
 
     version: str
     measure: str
@@ -37,10 +37,10 @@ class PolicyFigure(Figure, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class PolicyCurve(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One user policy: its name, what the user wants (`says`), and the figures under it.
+    """One user policy: its name, the wish of the user (`says`), and the values under the policy.
 
-    `weights` are P(t_j) of each version (rows) over the test times (columns); 0 outside its
-    window.
+    `weights`: weight P(t_j) of each test time (columns) for each version (rows); 0 outside the
+    window of the version.
     """
 
     name: str
@@ -50,10 +50,10 @@ class PolicyCurve(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
 
 class StreamFigure(Figure, frozen=True, kw_only=True, omit_defaults=True):
-    """S(M_i, l_i): the score on the lifelong set itself, by the version that came of the data.
+    """Score on the data of the lifelong set from which a version learnt, S(M_i, l_i).
 
-    In state `base` what the version before said of them, in `adapted` what the version itself
-    says.
+    State `base`: output of the preceding version on these data. State `adapted`: output of the
+    version itself.
     """
 
     version: str
@@ -67,11 +67,11 @@ class CurvePoint(Figure, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class LearningCurve(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Score against cost of interaction (Prokopalo et al. 2020, Fig. 2), in seconds, words,
-    actions, answers or cost.
+    """Score against the cost of help (Prokopalo et al. 2020, Fig. 2), in seconds, words, actions,
+    answers or cost.
 
-    The points are a step function, whose last value holds up to the largest cost, `maximum`;
-    `area` is that under the curve, divided by the range of costs.
+    The points form a step function. The last value is valid up to the largest cost, `maximum`.
+    `area`: area under the curve, divided by the range of costs.
     """
 
     cost: str

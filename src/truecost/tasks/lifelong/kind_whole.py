@@ -61,7 +61,8 @@ class ClassOptions:
         object.__setattr__(self, "costs", checked)
         if not self.classes:
             raise UsageError(
-                "a cost matrix needs the names of the classes, in the order of its rows: --classes"
+                "a cost matrix needs the names of the classes in the order of its rows: give "
+                "--classes"
             )
         if len(self.costs) != len(self.classes):
             raise UsageError(
@@ -140,7 +141,7 @@ def _place(name: str, known: dict[str, int], what: str) -> int:
     raise InputError(
         f"{what} {name!r} is not among {first_five(known)}{near(name, known)}: name "
         "every class (--classes), or "
-        f"none to take those that occur"
+        f"none to use the classes that occur"
     )
 
 

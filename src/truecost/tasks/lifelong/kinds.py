@@ -182,7 +182,7 @@ def penalisable(kind: Kind, score: str = "") -> Measure:
         return measure
     reason = kind.refused.get(measure.name, "")
     reason = reason or next((NOT_ADDED[p] for p in measure.parts if p in NOT_ADDED), "")
-    of = f"it is no score of {kind.name}"
+    of = f"it is not a score of {kind.name}"
     raise UsageError(
         f"{measure.label} cannot be penalised: {reason or of}; penalised scores of {kind.name} are "
         f"{', '.join(kind.scores)}"
@@ -331,8 +331,8 @@ DIARIZATION = Kind(
     options=PenalisedDiarization,
     errors=("speech", ("missed", "false_alarm", "confusion")),
     refused={
-        "jer": "its mapping of speakers is that of the whole recording, so that it is no sum over "
-        "regions",
+        "jer": "its mapping of speakers is that of the whole recording, so that it is not a sum "
+        "over regions",
         **dict.fromkeys(("missed", "false_alarm", "confusion"), MOVED),
         **dict.fromkeys(("speech_miss", "speech_fa", "speech_error"), KEPT),
     },

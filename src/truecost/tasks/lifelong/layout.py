@@ -45,8 +45,7 @@ class Laid:
         if self.how.factors is not None:
             if self.how.factors != "item" and len(self.lifelong.seeds) < 2:
                 raise UsageError(
-                    f"{self.lifelong.name} has one run: there are no seeds to resample; "
-                    f"--factors item"
+                    f"{self.lifelong.name} has one run, so no seeds to resample: use --factors item"
                 )
             return self.how.factors
         return "item" if self.several else "seed" if len(self.lifelong.seeds) > 1 else ""

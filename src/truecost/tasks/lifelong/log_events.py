@@ -66,7 +66,7 @@ def findings_of(log: EventLog) -> tuple[Finding, ...]:
     """
     events = events_of(log)
     if not events.select((PREDICT & _OWN).any()).item():
-        text = f"{log.source}: no output of a version: events of the kind predict are scored"
+        text = f"{log.source}: there are no outputs: only events of the kind predict are scored"
         return (Finding("error", "predictions", text),)
     alone = (_broken(log, name, events.filter(bad), said) for name, bad, said in ROW_RULES)
     if rows := [found for of in alone for found in of]:
@@ -90,24 +90,24 @@ ROW_RULES = (  # what one event must be like, whatever the others are: what brea
     (
         "versions",
         (_SCORED | _TESTED) & pl.col("version").is_null(),
-        "the {event} of item {id!r} has no version; in the log of a life cycle each event has one "
+        "the {event} event of item {id!r} has no version; in the log of a life cycle each has one "
         "(a log without versions is one of a stream: truecost streams score)",
     ),
     (
         "versions",
         pl.col("version") < 0,
-        "the version is {version}; versions are numbered from 0",
+        "the version is {version}, but versions are numbered from 0",
     ),
     (
         "times",
         _SCORED & pl.col("t").is_null(),
-        "the output of item {id!r} has no time t; expected that of its data (dates as days since "
-        "1970-01-01)",
+        "the output of item {id!r} has no time t; expected the time of its data (dates as days "
+        "since 1970-01-01)",
     ),
     (
         "predictions",
         _SCORED & pl.col("decision").is_null(),
-        "there is no decision for item {id!r}; expected the output",
+        "item {id!r} has no decision; expected its output",
     ),
     (
         "predictions",
@@ -173,8 +173,8 @@ def _times(events: pl.DataFrame) -> Iterator[Rule]:
     yield (
         "times",
         told.with_columns(other_t=first).filter(pl.col("t") != pl.col("other_t")),
-        "item {id!r} has time {t}, but its batch {batch} {where} has time {other_t}; a batch has "
-        "one",
+        "item {id!r} has time {t}, but its batch {batch} {where} has time {other_t}: all items "
+        "of a batch need one time",
     )
     batches = told.unique(key, keep="first").sort(key)
     before = pl.col("t").shift().over("run", "where")
@@ -183,8 +183,8 @@ def _times(events: pl.DataFrame) -> Iterator[Rule]:
     yield (
         "times",
         batches.with_columns(other_t=before).filter((pl.col("t") < pl.col("other_t")) | same),
-        "batch {batch} {where} has time {t}, which is not after {other_t}, that of the batch "
-        "before; times rise",
+        "batch {batch} {where} has time {t}, which is not after {other_t}, the time of the "
+        "batch before: times must rise",
     )
 
 
@@ -207,8 +207,8 @@ def _versions(log: EventLog, events: pl.DataFrame) -> Iterator[Rule]:
     yield (
         "versions",
         given.filter(pl.col("version") != pl.col("given")),
-        "version {version} comes of batch {batch} of the lifelong set; batch {batch} gives version "
-        "{given}",
+        "version {version} is made by adapting to batch {batch} of the lifelong set, but batch "
+        "{batch} makes version {given}: number versions by their batches",
     )
     known = born.select("run", "version", born="row")
     post = (pl.col("phase") == "post") & (pl.col("where") == "stream")
@@ -218,12 +218,12 @@ def _versions(log: EventLog, events: pl.DataFrame) -> Iterator[Rule]:
     late = told.filter(
         (pl.col("version") > 0) & ((pl.col("row") < pl.col("born")) | pl.col("born").is_null())
     )
-    came = pl.col("born").map_elements(lambda row: f"came to be {log.where(row)}", pl.String)
+    came = pl.col("born").map_elements(lambda row: f"is made later ({log.where(row)})", pl.String)
     yield (
         "versions",
-        late.with_columns(came=came.fill_null("never came to be")),
-        "item {id!r} {where} is predicted by version {version}, which {came}: a version comes of "
-        "adapting to its batch of the lifelong set",
+        late.with_columns(came=came.fill_null("is never made")),
+        "item {id!r} {where} is predicted by version {version}, which {came}: adapting to a batch "
+        "of the lifelong set makes a version",
     )
     latest = pl.col("born_version").forward_fill().over("run").fill_null(0)
     marked = events.join(
@@ -233,8 +233,8 @@ def _versions(log: EventLog, events: pl.DataFrame) -> Iterator[Rule]:
     yield (
         "versions",
         marked.filter(streamed).filter(pl.col("version") != pl.col("latest")),
-        "item {id!r} of the lifelong set is predicted by version {version}, but the last one is "
-        "version {latest}",
+        "item {id!r} of the lifelong set is predicted by version {version}, but the newest "
+        "version is {latest}",
     )
 
 
@@ -248,7 +248,7 @@ def _one_batch(events: pl.DataFrame) -> Iterator[Rule]:
         "predictions",
         both.filter(pl.any_horizontal(moved)),
         "item {id!r} is in batch {batch} {where}, and in batch {first_batch} {first_where} "
-        "({first_at}); an item is of one batch",
+        "({first_at}): an item may be in one batch only",
     )
 
 

@@ -121,20 +121,20 @@ def _run(events: pl.DataFrame, name: str, logs: Sequence[EventLog]) -> Run:
     test = events.filter(PREDICT & (pl.col("where") == "test"))
     if not test.height:
         raise InputError(
-            f"{source}: nothing is predicted on the test set (set test): scores across time are "
-            f"those of its items"
+            f"{source}: there are no predictions on the test set (set test), which scores "
+            f"across time need"
         )
     stream = events.filter(PREDICT & (pl.col("where") == "stream") & (pl.col("phase") == "pre"))
     batches = stream.unique("batch", keep="first").sort("batch")
     learnt = batches["t"].to_list()
     if batches["batch"].to_list() != [*range(len(learnt))]:
         raise InputError(
-            f"{source}: batches {first_five(batches['batch'])} of the lifelong set are predicted "
-            f"before adapting to them; batches are numbered from 0, and none is left out"
+            f"{source}: the lifelong set has predictions before adaptation for the batches "
+            f"{first_five(batches['batch'])}: number its batches from 0 without gaps"
         )
     born = {0, *born_of(events)["version"].to_list()}
     if not learnt and max(test["version"].to_list()) > 0:  # pragma: no cover - checked before
-        raise InputError(f"{source}: there is no lifelong set that its versions come of")
+        raise InputError(f"{source}: there is no lifelong set from which versions learn")
     faults = {v: fault for v in sorted(born) if (fault := _fault(events, test, v))}
     untested = 0 in faults and not test.filter(pl.col("version") == 0).height and len(born) > 1
     if untested:  # the initial version may be left out altogether
@@ -151,7 +151,7 @@ def _run(events: pl.DataFrame, name: str, logs: Sequence[EventLog]) -> Run:
         raise InputError(f"{source}: version {min(faults)}: {faults[min(faults)][0]}")
     tested = frozenset(born - {0} if untested else born)
     if not tested:
-        raise InputError(f"{source}: no version is tested to the end")
+        raise InputError(f"{source}: no version is tested on the whole test set")
     return Run(name, tested, tuple(learnt), tuple(problems))
 
 
@@ -164,8 +164,8 @@ def _fault(events: pl.DataFrame, test: pl.DataFrame, version: int) -> tuple[str,
     lost = test.join(before, on="id", how="anti").unique("id", maintain_order=True)
     if lost.height:
         said = (
-            f"{counted(lost.height, 'item')} of the test set have no output of it: "
-            f"{first_five(lost['id'])}: every version is tested on all of them"
+            f"{counted(lost.height, 'item')} of the test set have no output of this version: "
+            f"{first_five(lost['id'])}: test every version on all items"
         )
         return said, _goes_on(lost, before)
     if (fault := _before_help(events, test, version)) is not None:
@@ -222,8 +222,8 @@ def _refuse_unlike(runs: Sequence[Run], logs: Sequence[EventLog]) -> None:
                 for run in (first, other)
             )
             raise InputError(
-                f"{source}: the runs have other versions: {mine}, {theirs}: finish both, or name "
-                f"those that are finished (runs)"
+                f"{source}: the runs have different versions: {mine}, {theirs}: finish all runs, "
+                f"or name the finished ones"
             )
 
 
@@ -304,7 +304,7 @@ def items_of(
     at = found["t"].unique().sort().to_numpy()
     codes = np.searchsorted(at, found["t"].to_numpy())
     frame = found.with_columns(time=pl.Series(codes, dtype=pl.Int64)).sort("time", "id")
-    about = told.source, "further right outputs need files of their own"
+    about = told.source, "give further references with --reference FILE"
     which = f" {SAID[where]}"
     found, problems = labelled(frame.select(*OWN, "label"), labels, *about, which=which)
     bare = frame.select(OWN).with_columns(label=pl.lit(None, pl.String))
@@ -326,7 +326,8 @@ def _refuse_other(told: LogRuns, predicted: pl.DataFrame, what: str) -> None:
     named = {"t": "time", "label": "label"}[what]
     raise InputError(
         f"{told.where(differ)}: item {differ['id'][0]!r} has the {named} {now!r}, but {then!r} in "
-        f"{told.where(before)}; an item has one ({counted(differ['id'].n_unique(), 'such item')})"
+        f"{told.where(before)}; an item has one {named} "
+        f"({counted(differ['id'].n_unique(), 'such item')})"
     )
 
 

@@ -65,8 +65,8 @@ def _unpivoted(table: Table) -> pl.DataFrame:
         if place_of(column) is None:
             hint = near(column, [name for name in LONG if name != column], CLOSE)
             raise InputError(
-                f"{table.source}, line 1: column {column!r} is no time (a number or an ISO date), "
-                f"and none of {', '.join(WIDE)}{hint}; a table with a row for "
+                f"{table.source}, line 1: column {column!r} is neither a time (a number or an ISO "
+                f"date) nor one of {', '.join(WIDE)}{hint}; a table with a row for "
                 f"each score has the columns version, time and score"
             )
         table.numbers(column, "score")  # refuses what is no number, with its line
@@ -87,15 +87,14 @@ def _states_of(table: Table, *, wide: bool) -> tuple[str, ...]:
     found = tuple(state for state in STATES if state in table.columns)
     if "score" in table.columns and found:
         raise InputError(
-            f"{table.source}: there is a column score and {named('column', found, 'are')} there "
-            f"too; a score is the base, before anyone helped: keep score alone, or base with the "
-            f"others"
+            f"{table.source}: there is a column score beside {named('column', found)}: score is "
+            f"the score before help; rename it to base, or leave it out"
         )
     if not found:
         table.require("score", "score")
         return ("base",)
     if "base" not in found:
-        raise InputError(f"{table.source}: there is a column {found[0]}, but none for the base")
+        raise InputError(f"{table.source}: {found[0]} needs a column base, the score before help")
     pair = [state for state in STATES[2:] if state in found]
     if len(pair) == 1 or (pair and "adapted" not in found):
         lost = [state for state in STATES if state not in found]
@@ -155,7 +154,7 @@ def lifelong_of(cells: Cells, name: str, options: "TableOptions") -> Lifelong:
     source = cells.table.source
     tested = replace(cells, frame=cells.frame.filter(pl.col("set") == TEST))
     if not tested.frame.height:
-        raise InputError(f"{source}: no score of the test set is there, only of the lifelong set")
+        raise InputError(f"{source}: all scores are of the lifelong set, and none of the test set")
     times = times_of(tested.firsts("time"), source)
     versions, more = versions_of(cells.firsts("version"), _learnt(cells), times, source)
     seeds = in_order(cells.frame["seed"].unique().to_list())
@@ -219,8 +218,8 @@ def _learnt(cells: Cells) -> dict[str, str | None] | None:
         if version in found and found[version] != learnt:
             raise InputError(
                 f"{cells.table.source}, {cells.table.where(row)}: version {version} learnt at "
-                f"{learnt or 'no time'} here, and at {found[version] or 'no time'} before: a "
-                f"version has one time"
+                f"{learnt or 'no time'} here, and at {found[version] or 'no time'} before: give "
+                f"each version one time"
             )
         found[version] = learnt
     return found
@@ -258,8 +257,8 @@ def _refuse_partial(cells: Cells, seeds: Sequence[str]) -> None:
     named_so += [f"seed {lost['seed']}"] if len(seeds) > 1 else []
     raise InputError(
         f"{cells.table.source}: version {version} at time {time} has no score for "
-        f"{', '.join(named_so)}, which others have: score every item with every seed, or leave the "
-        f"whole cell out"
+        f"{', '.join(named_so)}, which other cells have: score every item with every seed, or "
+        f"leave the whole cell out"
     )
 
 
@@ -310,13 +309,13 @@ def _items(frame: pl.DataFrame, source: str) -> tuple[pl.DataFrame, list[str]]:
     left = [column for column in further if column not in steady]
     items = groups.agg(pl.col(column).first() for column in steady).sort("time", "id")
     if "unit" in left and set(frame["id"]) == {ONE_ITEM}:
-        raise InputError(f"{source}: units are of items: distinguish these with a column id")
+        raise InputError(f"{source}: a unit is a group of items: add a column id with the items")
     if "unit" in left:
         several = groups.agg(pl.col("unit").unique()).filter(pl.col("unit").list.len() > 1)
         one = several.sort("time", "id").row(0, named=True)
         raise InputError(
-            f"{source}: item {one['id']} is of several units ({first_five(one['unit'])}): an item "
-            f"is of one unit in all of its rows"
+            f"{source}: item {one['id']} has several units ({first_five(one['unit'])}): give all "
+            f"rows of an item one unit"
         )
     said = f"{named('column', left, 'are')} left out: not the same in all rows of an item"
     return items.select("id", "time", *steady), [said] if left else []
@@ -356,8 +355,8 @@ def _refuse_others_data(stream: Cells, versions: Axis) -> None:
         if places[time] != learnt[version]:
             raise InputError(
                 f"{source}, {stream.where(k)}: version {version} is scored on the lifelong set at "
-                f"time {time}, which is not the one that it learnt from: of that set each version "
-                f"has its own data"
+                f"time {time}, but it learnt at another time: on that set, each version is scored "
+                f"on its own data only"
             )
 
 
@@ -375,13 +374,13 @@ def _missing_cells(cells: Cells, versions: Axis, times: Axis) -> list[str]:
     said = []
     if seen:
         said.append(
-            f"{counted(len(seen), 'cell')} of seen data without a score ({first_five(seen)}): "
-            f"measures that need these are undefined"
+            f"{counted(len(seen), 'cell', 'have')} no score, although the version has seen data of "
+            f"this time ({first_five(seen)}): measures that need these are undefined"
         )
     if future := len(lacking) - len(seen):
         said.append(
-            f"{counted(future, 'cell')} of times that a version has not seen without a score: "
-            f"forward transfer needs them"
+            f"the score before learning is missing in {counted(future, 'cell')} (version, time): "
+            f"forward transfer needs it"
         )
     return said
 

@@ -102,8 +102,8 @@ class LifelongTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
     policies: Annotated[
         tuple[str, ...],
         Option(
-            "Policy: weights of the test times for a user. recent, uniform or conservative, "
-            "with a half-life as in recent:3, or a table (time, weight); may be repeated.",
+            "Policy, which weighs the test times for a user: uniform, recent or conservative "
+            "(recent:3 has a half-life of 3), or a table (time, weight); may be repeated.",
             shown="uniform",
             flag="policy",
             read=_policies,
@@ -211,8 +211,8 @@ class LifelongTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
     impaired_speakers: Annotated[
         ImpairedSpeakers | None,
         Option(
-            "For diarization: corrected speech, made wrong, gets one invented speaker for each "
-            "speaker of the system, or one for all.",
+            "For diarization: invented speakers of corrected speech that is made wrong: one for "
+            "each speaker of the system, or one for all.",
             default="each",
         ),
     ] = None
@@ -281,4 +281,7 @@ class LifelongScoring:
             raise UsageError("a score across time needs a policy: uniform, for one")
         names = [policy.name for policy in self.policies]
         if double := next((name for name in names if names.count(name) > 1), None):
-            raise UsageError(f"two policies are named {double!r}: give one of them another name")
+            raise UsageError(
+                f"two policies are named {double!r}: leave out one, or name a table of weights "
+                "differently"
+            )

@@ -21,11 +21,12 @@ from truecost.tasks.lifelong.verdict import HELP, MAINS, OFFLINE, newest_rows
 Found = LifelongDescription
 DRAWN = {"base": "before the help", "penalised": "with the penalty of the help"}
 LOST = (
-    "For the newest version on past data. forgetting_first: against the version that was newest "
-    "then; forgetting_max: against the best of all before, so above 0 even by chance. "
-    "forward_transfer: the gain on data before learning from it."
+    "On past data, forgetting_first compares the newest version with the version that was newest "
+    "at the time of the data, and forgetting_max with the best of all earlier versions (so it is "
+    "above 0 even by chance). backward_transfer is minus forgetting_first; forward_transfer is the "
+    "gain on data before a version learns from them."
 )
-TOOK = "Help is counted per run, in its own units; offline help enters no score."
+TOOK = "Amounts of help are per run; offline help is not part of any score."
 
 
 def lives_of(story: Story, part: Part) -> list[Found]:
@@ -88,7 +89,7 @@ def from_version_to_version(story: Story) -> Section:
     return _of_each(
         story,
         "Scores by version",
-        "Dotted: the initial version, kept frozen; it may leave the picture." * begun,
+        "Dotted line: the initial version, kept frozen; it may be outside the picture." * begun,
         pictures.policy_versions,
         lambda d: any(len(by_version(p, d)) > 1 for p in d.policies[:POLICIES]),
     )

@@ -21,20 +21,22 @@ def _refuse_unlike(one: Lifelong, other: Lifelong) -> None:
     """Refuse what cannot be compared item by item."""
     named = f"{one.name} and {other.name}"
     if one.kind is not other.kind or one.higher != other.higher:
-        raise InputError(f"{named} put out other things, or are scored the other way round")
+        raise InputError(
+            f"{named} have different kinds of output, or higher scores are better for only one"
+        )
     for what, a, b in (
         ("test times", one.test.times, other.test.times),
         ("seeds", one.seeds, other.seeds),
     ):
         if a != b:
             raise InputError(
-                f"{named} have other {what} ({first_five(a) or 'none'} against "
+                f"{named} have different {what} ({first_five(a) or 'none'} against "
                 f"{first_five(b) or 'none'}): only runs of the same life cycle can be compared"
             )
     _refuse_other_windows(one, other)
     if one.experts and other.experts and one.experts != other.experts:
         raise InputError(
-            f"{named} had help of different people ({first_five(one.experts)} against "
+            f"different people helped {named} ({first_five(one.experts)} against "
             f"{first_five(other.experts)}): a comparison needs the same simulation of the person "
             f"(Prokopalo et al. 2020, section 4)"
         )
@@ -42,18 +44,18 @@ def _refuse_unlike(one: Lifelong, other: Lifelong) -> None:
     if not mine.equals(theirs):
         pairs = ((one, mine, theirs), (other, theirs, mine))
         only = [
-            f"only in {of.name} {first_five(a.join(b, on=OWN, how='anti')['id']) or 'none'}"
+            f"only in {of.name}: {first_five(a.join(b, on=OWN, how='anti')['id']) or 'none'}"
             for of, a, b in pairs
         ]
         raise InputError(
             f"{named} are not scored on the same {plural(one.kind.item)} at the same times: "
-            f"{', '.join(only)}"
+            f"{'; '.join(only)}"
         )
     for part in one.signatures.keys() & other.signatures.keys():
         if one.signatures[part] != other.signatures[part]:
             raise InputError(
-                f"{named} were counted otherwise: {one.signatures[part]} against "
-                f"{other.signatures[part]}"
+                f"{named} were counted with different settings: {one.signatures[part]} "
+                f"against {other.signatures[part]}"
             )
 
 
@@ -65,7 +67,6 @@ def _refuse_other_windows(one: Lifelong, other: Lifelong) -> None:
     if not np.array_equal(mine, theirs):
         said, told = (first_five(f"{t:g}" for t in times) or "never" for times in (mine, theirs))
         raise InputError(
-            f"{one.name} and {other.name} have versions that learnt at other times ({said} against "
-            f"{told}): each is scored from the first time that was learnt to its own, so that only "
-            f"runs of the same life cycle can be compared"
+            f"{one.name} and {other.name} have versions that learnt at different times ({said} "
+            f"against {told}): only runs of the same life cycle can be compared"
         )

@@ -79,7 +79,7 @@ def run_penalised(
     other = next((s for s in scores if s.partition(":")[0] != "bleu"), None)
     if choices.compat and other:
         raise UsageError(
-            f"--compat {choices.compat} is for bleu: that program penalises BLEU alone, not {other}"
+            f"--compat {choices.compat} is for bleu: that program penalises only BLEU, not {other}"
         )
     _refuse_idle(given[0], choices, scores, measures)
     reader = Reader(given[0].task)
@@ -139,7 +139,9 @@ def read_penalised(
     """The record of files, with units and the columns of metadata, counted for what is asked."""
     data, kind = given.data, kind_of(given.kind)
     if told := next((key for key in NOT_HERE if key in data.map), None):
-        raise UsageError(f"--map {told}=...: items are resampled by one unit, and not weighted")
+        raise UsageError(
+            f"--map {told}=... is not for penalise: items have one unit and no weights"
+        )
     base, adapted = (
         reader.table(path, _format(path, data.input_format, given))
         for path in (given.base, given.adapted)

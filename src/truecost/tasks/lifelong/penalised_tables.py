@@ -63,8 +63,8 @@ class Files:
             for table in given if what == "references" else (given,):
                 if not isinstance(table, Table):
                     raise UsageError(
-                        f"{what} is a {type(table).__name__}, base a Table: give tables of all of "
-                        f"them, or lists of texts"
+                        f"base is a Table, but {what} is a {type(table).__name__}: give tables "
+                        f"for all, or lists of texts"
                     )
 
     @property

@@ -222,7 +222,7 @@ def penalised_bars(rows: Sequence[Row], *, title: str = "") -> Picture:
     if len(scores) > 1:
         names = ", ".join(sorted(scores))
         raise UsageError(
-            f"rows of {counted(len(scores), 'score')} ({names}) share no axis: draw one"
+            f"rows of {counted(len(scores), 'score')} ({names}) share no axis: draw one at a time"
         )
     groups = helped(rows)
     needed([*groups], "no system has both an adapted and a penalised score")

@@ -127,12 +127,13 @@ class Lifelong(Rows):
         version M_i on these data, after adaptation to them.
     offline : polars.DataFrame
         Help of people outside the test set, which no score contains. One row for each run and
-        version. For a learning curve from a table, the column `cost` replaces the numbers.
+        version.
 
         - `version`: position in `versions` of the version that resulted from the help.
         - `seed`: position in `seeds`.
         - `answers`, `words`, `actions`: numbers of answers, entered words and simple actions.
         - `seconds`: active time of the person; null if one answer was not timed.
+        - `cost`: in place of the numbers and the time, for a learning curve from a table.
     experts : tuple of str
         Names of the people who helped. Only systems with the same people can be compared.
     about : mapping of str to str
@@ -248,7 +249,6 @@ class Lifelong(Rows):
 
 def no_units(found: Lifelong, name: str) -> str:
     """A message: the items have no column of this name, with those they have."""
-    known = ", ".join(c for c in found.test.items.columns if c not in OWN) or "none"
-    return (
-        f"{found.name}: there is no column {name!r} for units; the columns of the items are {known}"
-    )
+    known = ", ".join(c for c in found.test.items.columns if c not in OWN)
+    said = f"the columns of the items are {known}" if known else "the items have no columns"
+    return f"{found.name}: there is no column {name!r} for units; {said}"

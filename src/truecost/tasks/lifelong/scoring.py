@@ -73,8 +73,8 @@ def score_of_kind(text: str, kind: Kind) -> Measure:
                 f"could be counted; leave the score out (it is {known}), or give event logs of "
                 "the outputs"
             )
-        why = kind.refused.get(name, f"it is no score of {kind.name}")
-        raise UsageError(f"score {text!r} is not for {kind.name}: {why}; take {known}")
+        why = kind.refused.get(name, f"it is not a score of {kind.name}")
+        raise UsageError(f"score {text!r} is not for {kind.name}: {why}; use {known}")
     try:
         return inner_of(text)
     except ValueError as error:
@@ -123,7 +123,7 @@ def _refuse_without(name: str, lifelong: Lifelong) -> None:
     if name in OF_HELP and not lifelong.helped:
         raise UsageError(
             f"measure {name!r} needs a person's help on the test set; {who} has outputs before "
-            f"help only: take policy_score"
+            f"help only: use policy_score"
         )
     if name == "lifelong_score" and lifelong.stream is None:
         raise UsageError(f"measure {name!r} needs scores on the lifelong set; {who} has none")

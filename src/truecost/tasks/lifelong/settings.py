@@ -38,9 +38,9 @@ from truecost.tasks.lifelong.options import (
 from truecost.tasks.lifelong.tables import check_bounds
 
 SAYS = {
-    "recent": "data older by {half:g} matters half as much",
+    "recent": "data older by {half:g} (in units of the times) matter half as much",
     "uniform": "past and contemporary data matter alike",
-    "conservative": "data later by {half:g} matters half as much",
+    "conservative": "data later by {half:g} (in units of the times) matter half as much",
     "table": "the weights of the user",
 }
 DRAWN_APART = "life cycles (items are drawn within their times)"
@@ -100,10 +100,10 @@ class Policy:
                 f"much (--half-life 3, or --policy {self.kind}:3)"
             )
         if self.half_life is not None and not halves:
-            raise UsageError(f"policy {self.kind} has no half-life")
+            raise UsageError(f"policy {self.kind} has no half-life: leave it out")
         if (self.kind == "table") != bool(self.table):
             raise UsageError(
-                "policy table is for a table of weights by time, and no other policy is"
+                "only the policy table has a table of weights by time, and it needs one"
             )
         for time, weight in self.table.items():
             if not (weight >= 0 and math.isfinite(weight)):
@@ -137,7 +137,7 @@ class Policy:
             own = float(half) if half else half_life
         except ValueError:
             raise UsageError(
-                f"policy {text!r}: the half-life {half!r} is no number: write {kind}:3"
+                f"policy {text!r}: the half-life {half!r} is not a number: write {kind}:3"
             ) from None
         chosen: Any = kind
         return Policy(chosen, own, normalise=normalise)
@@ -233,8 +233,8 @@ class Policy:
         if lost or more:
             what = f"no weight for {first_five(lost)}" if lost else f"no test at {first_five(more)}"
             raise InputError(
-                f"policy {self.name}: {what}: it needs a weight for each test time "
-                f"({first_five(times)}), and no others"
+                f"policy {self.name}: {what}: give one weight for each test time "
+                f"({first_five(times)})"
             )
         return np.array([self.table[time] for time in times], np.float64)
 
@@ -351,8 +351,8 @@ def check_lifelong(study: Study) -> None:
     other = [key for key in study.application.given() if key != "cost_matrix"]
     if other or study.applications:
         raise UsageError(
-            f"a life cycle has the costs of decisions (cost_matrix under [application], of kind "
-            f"classes), and no {other[0] if other else 'applications'}"
+            f"a life cycle does not use {other[0] if other else 'applications'}: leave it out; "
+            f"costs of decisions are cost_matrix under [application], for kind classes"
         )
     _check_own(study)
     if table.bounds:
@@ -397,4 +397,4 @@ def _check_own(study: Study) -> None:
                 f"[source]"
             )
         if system.budget is not None:
-            raise UsageError(f"[systems.{name}] has a budget, which is for stream")
+            raise UsageError(f"[systems.{name}] has a budget, which is for streams: leave it out")

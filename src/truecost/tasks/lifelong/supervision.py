@@ -54,11 +54,11 @@ BY_HAND = "by_hand"  # part: what correcting empty outputs takes
 OF_EFFORT: tuple[tuple[str, str, str, str], ...] = (  # on the test set; offline, up to a version
     ("n_corrections", "Parts corrected or confirmed", EFFORT, "corrections"),
     ("help_seconds", "Seconds of help", EFFORT, "seconds"),
-    ("help_words", "Words put in", EFFORT, "words"),
+    ("help_words", "Words entered", EFFORT, "words"),
     ("help_actions", "Actions of help", EFFORT, "actions"),
     ("offline_answers", "Offline answers", OFFLINE, "answers"),
     ("offline_seconds", "Seconds of offline help", OFFLINE, "seconds"),
-    ("offline_words", "Offline words put in", OFFLINE, "words"),
+    ("offline_words", "Offline words entered", OFFLINE, "words"),
     ("offline_actions", "Actions of offline help", OFFLINE, "actions"),
 )
 

@@ -122,7 +122,7 @@ def curve_of(table: Table, name: str, options: TableOptions) -> Lifelong:
     costs = np.sort(cells.frame["cost"].unique().to_numpy())
     if len(costs) < 2:
         raise InputError(
-            f"{table.source}: every {column} is {costs[0]:g}: a curve needs two costs at least"
+            f"{table.source}: every {column} is {costs[0]:g}: a curve needs at least two costs"
         )
     names = tuple(str(int(c)) if float(c).is_integer() else repr(float(c)) for c in costs)
     versions = Axis(names, np.array([INITIAL, *range(1, len(costs))], np.float64), "number")
@@ -146,7 +146,7 @@ def _cost_column(table: Table, asked: str) -> str:
     if len(there) > 1:
         raise UsageError(
             f"{table.source}: several columns may be the cost of help ({first_five(there)}): "
-            f"name one, --cost {there[0]}"
+            f"name one, such as --cost {there[0]}"
         )
     if asked and asked != "cost":
         raise UsageError(f"{table.source}: there is no column {asked!r}; {table.listed}")
@@ -173,9 +173,11 @@ def _scores(table: Table) -> tuple[pl.Series, pl.Series]:
     if "errors" not in table.columns:
         return finite(table, "score", -np.inf), read_weights_of(table)
     if "weight" in table.columns:
-        raise InputError(f"{table.source}: errors / n weighs n: leave out the column weight")
+        raise InputError(
+            f"{table.source}: the weight of errors / n is n: leave out the column weight"
+        )
     errors, n = finite(table, "errors", 0.0), finite(table, "n", 0.0)
-    nothing = "where n is 0: errors of nothing are no score"
+    nothing = "with n = 0: a score needs at least one item"
     refuse_values(table, (n == 0).to_numpy(), "row", nothing, errors.__getitem__)
     return errors / n, n
 
@@ -188,8 +190,8 @@ def _refuse_partial(cells: Cells, seeds: Sequence[str]) -> None:
     late = next((seed for seed in seeds if starts[seed] != starts[seeds[0]]), None)
     if late is not None:
         raise InputError(
-            f"{source}: the curve of seed {late} begins at cost {starts[late]:g}, that of seed "
-            f"{seeds[0]} at {starts[seeds[0]]:g}: give each the score of the first cost"
+            f"{source}: the curve of seed {late} begins at cost {starts[late]:g}, and that of seed "
+            f"{seeds[0]} at {starts[seeds[0]]:g}: give the score of each seed at the lowest cost"
         )
     items = frame["id"].n_unique()
     points = frame.group_by("seed", "cost").agg(pl.col("id").n_unique()).sort("seed", "cost")
@@ -278,7 +280,7 @@ def read_scores(table: Table, name: str, options: TableOptions | None = None) ->
     known = tidied(_renamed(table, how))
     if is_log(known.columns):
         raise UsageError(
-            f"{table.source}: this is an event log (it has a column {EVENT!r}), and no table of "
+            f"{table.source}: this is an event log (it has a column {EVENT!r}), not a table of "
             f"scores"
         )
     _refuse_headless(known)

@@ -357,7 +357,7 @@ WORK = Work(
     part=part,
     describe=described,
     planned=partial(
-        units_planned, item="items of the test set", seed="runs with seeds of their own"
+        units_planned, item="items of the test set", seed="runs, each with its own seed"
     ),
     descriptions=("truecost.tasks.lifelong.descriptions:LifelongDescription",),
     same=in_common,

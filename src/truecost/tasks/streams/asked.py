@@ -34,8 +34,8 @@ def refuse_of_detection(measures: Sequence[Measure], kind: str, who: str) -> Non
     for measure in measures:
         if kind != "detection" and measure.name in OF_DETECTION:
             raise UsageError(
-                f"measure {measure.label!r} is for detection; {who} puts out {kind}: name the "
-                f"target (--target), or take {', '.join(DEFAULTS[kind])}"
+                f"measure {measure.label!r} is for detection, but the outputs of {who} are "
+                f"{kind}: name the target (--target), or use {', '.join(DEFAULTS[kind])}"
             )
 
 
@@ -52,8 +52,8 @@ def asked_of(online: Online, scoring: Scoring) -> list[Measure]:
     for measure in found:
         if measure.name == HOURLY and scoring.chosen(StreamScoring).item_duration is None:
             raise UsageError(
-                f"measure {measure.label!r} needs the seconds of audio that an item stands for: "
-                f"--item-duration 2.5"
+                f"measure {measure.label!r} needs the seconds of audio of an item: give them, "
+                f"such as --item-duration 2.5"
             )
         if measure.name in GAPS and len(online.phases) < 2:
             raise UsageError(

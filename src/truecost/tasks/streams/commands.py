@@ -39,7 +39,9 @@ def sweep(
 ) -> int:
     """Try budgets and strategies on the streams of a live study, and find the cheapest.
 
-    Example: truecost streams sweep stream.toml --budgets 1,2,4,8,16 --seeds 8 -o sweep
+    Example: truecost streams sweep study.toml --budgets 1,2,4 --seeds 2 -o sweep
+
+    The files of this example: truecost demo streams --files-only
 
     Parameters
     ----------
@@ -52,7 +54,7 @@ def sweep(
     from truecost.study import Study
 
     if output.config is not None:
-        raise UsageError("a sweep takes its settings from the study file: leave out --config")
+        raise UsageError("the study file has all settings of a sweep: leave out --config")
     interval = {o: value for o, value in given.items() if o.option.group == "Interval"}
     for option, value in given.items():
         option.check(value, option.flag)
@@ -66,6 +68,8 @@ def swept(study: "Study", *, seeds: int | None = None, **given: Any) -> "Study":
 
     if not study.source.given():
         raise UsageError("a sweep runs a live study: the study file needs [source]")
+    if study.task not in (None, FACE.name):
+        raise UsageError(f"a sweep is for task {FACE.name}, but the study is for {study.task}")
     table, loop, wanted = SweepTable(**given).over(study.sweep), study.loop, given.get("strategies")
     if not table.budgets:
         raise UsageError("no budgets are given: use --budgets 1,2,4,8, or budgets under [sweep]")

@@ -157,7 +157,7 @@ class Counted:
             at = int(np.argmax(outside))
             raise InputError(
                 f"{self.online.name}: score {score[at]:g} of item {self.online.items['id'][at]} is "
-                f"not a probability, as --type posterior requires: they lie between 0 and 1"
+                f"outside 0 to 1, but --type posterior needs probabilities"
             )
         return score
 
@@ -191,7 +191,7 @@ class Counted:
                 f"{self.online.name}: {counted(len(lacking), 'batch', 'have')} no targets, the "
                 f"first is batch {row['batch']}"
                 + (f" of stream {where}" if where else "")
-                + ": such batches add nothing to the misses unless they are asked to be an error"
+                + ": --empty nothing lets such batches add no misses"
             )
 
 
@@ -199,8 +199,8 @@ def application_of(application: Application, online: Online) -> Application:
     """The application of a system: that of the paper unless one is given."""
     if online.kind == "numbers" and not application.unweighed:
         raise UsageError(
-            f"costs and prior are those of decisions, and {online.name} puts out numbers: leave "
-            f"them out"
+            f"costs and prior are for decisions, but the outputs of {online.name} are numbers: "
+            f"leave them out"
         )
     if online.kind != "detection":
         return application
@@ -214,8 +214,8 @@ def _refuse_others(online: Online, how: StreamScoring) -> None:
     """Refuse choices that do not go with what a system puts out: UsageError."""
     if how.tolerance is None and online.kind == "numbers":
         raise UsageError(
-            "numbers need a tolerance: the absolute error that costs as much as one annotation "
-            "(--tolerance)"
+            "--type number needs --tolerance: the absolute error that costs as much as one "
+            "annotation"
         )
     wrong = {
         "tolerance": how.tolerance is not None and online.kind != "numbers",
@@ -227,7 +227,8 @@ def _refuse_others(online: Online, how: StreamScoring) -> None:
     if found:
         kind = "numbers" if "tolerance" in found else "detection"
         raise UsageError(
-            f"{', '.join(f'--{name}' for name in found)} is for {kind}, and {online.name} puts out "
+            f"{', '.join(f'--{name}' for name in found)} is for {kind}, but the outputs of "
+            f"{online.name} are "
             f"{'decisions on targets' if online.kind == 'detection' else online.kind}: leave it out"
         )
 
@@ -273,7 +274,7 @@ def _losses(count: Counted, label: Array, output: Array) -> Array:
         return np.asarray(np.abs(output - label) / (count.how.tolerance or np.nan))
     costs = count.application.matrix(len(count.online.classes))
     if costs.shape[1] > len(count.online.classes):
-        raise UsageError("event logs have no abstaining: leave out the last column of the costs")
+        raise UsageError("event logs have no abstentions: leave out the last column of the costs")
     return np.asarray(costs[label, output])
 
 

@@ -50,10 +50,10 @@ MOST_REPLICATES = 1000  # of a band, which nobody reads to the last digit
 
 
 class Curve(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A measure (imlm, act_dcf) over the stream in a phase (pre, post).
+    """A measure (imlm, act_dcf) along the stream in a phase (pre, post).
 
-    One value for each window, of everything up to its end (`so_far`) or of the window alone; None
-    where undefined, or where too little tells a spread.
+    A value for each window: of everything up to its end (`so_far`), or of the window alone. None:
+    undefined, or too few batches for an interval.
     """
 
     measure: str

@@ -48,10 +48,10 @@ def imlm(totals: Totals, application: Application, how: Effort = PLAIN) -> Resul
     """Person's time relative to labelling all items by hand (interactive machine learning metric):
     `(N_ann + N_fp + q N_fn) / N`.
 
-    q, the cost of a miss in annotations, is a number or N / N_target. For several classes, the sum
-    of a cost matrix replaces N_fp + q N_fn; for numbers, the sum of absolute errors divided by the
-    tolerance. Range [0, inf); lower is better. Naive baseline: 1 (all items labelled by hand).
-    Lindsey et al., Eq. 3-5.
+    q is the cost of a miss, as a number of annotations: a constant or N / N_target. For several
+    classes, the sum of a cost matrix replaces N_fp + q N_fn; for numbers, the sum of absolute
+    errors divided by the tolerance. Range [0, inf); lower is better. Naive baseline: 1 (all items
+    labelled by hand). Lindsey et al., Eq. 3-5.
     """
     return joined_value(totals, how, imlm_value(how, application)), 1.0
 
@@ -60,10 +60,10 @@ def imlm_seconds(totals: Totals, _: Application, how: Effort = PLAIN) -> Result:
     """Person's measured time relative to labelling all items by hand: `(seconds of all annotations
     + d (N_fp + q N_fn)) / (d N)`.
 
-    q is the cost of a miss in annotations, and d the stated time of an item in seconds. Default of
-    d: the mean time of an annotation; the value is then that of `imlm`. Annotations without a
-    measured time count with the mean. Range [0, inf); lower is better. Naive baseline: 1 (all items
-    labelled by hand). Undefined without any time. Lindsey et al., Eq. 2.
+    q is the cost of a miss, as a number of annotations; d is the time, in seconds, that one item
+    takes a person. Default of d: the mean time of an annotation; the value is then that of `imlm`.
+    Annotations without a measured time count with the mean. Range [0, inf); lower is better. Naive
+    baseline: 1 (all items labelled by hand). Undefined without any time. Lindsey et al., Eq. 2.
     """
 
     def value(sums: Sums) -> Floats:

@@ -103,10 +103,10 @@ class Naming:
             return
         others = texts.filter(wrong).unique(maintain_order=True)
         wanted = "finite numbers" if self.kind == "numbers" else ", ".join(self.classes)
-        hint = "" if self.kind == "numbers" else " (--classes, --target)"
+        hint = "" if self.kind == "numbers" else "; name others with --classes or --target"
         raise InputError(
-            f"{self.source}: {what} {first_five(others)}, the first of item "
-            f"{ids.filter(wrong)[0]}: expected {wanted}{hint}"
+            f"{self.source}: {what} is {first_five(map(repr, others))} (first at item "
+            f"{ids.filter(wrong)[0]}), expected {wanted}{hint}"
         )
 
 
@@ -130,7 +130,9 @@ def naming_of(
     """The kind of the labels of some items."""
     if numbers:
         if target is not None or classes:
-            raise UsageError("numbers have no target and no classes: leave out one or the other")
+            raise UsageError(
+                "--type number has no target and no classes: leave out --target and --classes"
+            )
         return Naming("numbers", (), source=source)
     present = texts_of(items["label"])
     decided = sorted({text for c in DECIDED if c in items.columns for text in texts_of(items[c])})
@@ -149,7 +151,7 @@ def naming_of(
     found = tuple(classes) or tuple(sorted({*present, *decided}))
     if len(found) < 2:
         raise InputError(
-            f"{source}: the only label is {first_five(found)}: two classes are needed at least "
+            f"{source}: the only label is {first_five(found)}: at least two classes are needed "
             f"(name the target with --target, or the classes with --classes)"
         )
     if len(set(found)) < len(found):
@@ -167,8 +169,8 @@ def _refuse_unknown(decided: Sequence[str], known: Collection[str], source: str)
         if text not in known:
             hint = near(text.strip(), sorted(known))
             raise InputError(
-                f"{source}: decision {text!r} is no label{hint}: the labels are "
-                f"{first_five(sorted(known))}; a class that no item has is named with --classes"
+                f"{source}: decision {text!r} is not a label{hint}: the labels are "
+                f"{first_five(sorted(known))}; name classes that no item has with --classes"
             )
 
 
@@ -176,7 +178,7 @@ def _refuse_strange(decided: Sequence[str], present: Sequence[str], source: str)
     """Refuse decisions of which none is a label: they are written in another way."""
     if decided and not set(decided) & set(present):
         raise InputError(
-            f"{source}: no decision is one of the labels: decisions are {first_five(decided)}, "
-            f"labels {first_five(present)}: write both alike (or name the target with --target and "
-            f"decide 1 or 0)"
+            f"{source}: no decision is one of the labels: the decisions are "
+            f"{first_five(decided)}, the labels {first_five(present)}: use the same names (or "
+            f"name the target with --target and decide 1 or 0)"
         )

@@ -46,7 +46,7 @@ def _sets(text: str, flag: str) -> tuple[str, ...]:
     if not found or NONE in found:
         raise UsageError(
             f"{flag} {text!r} is not understood: name {', '.join(SETS)}, separated by commas; or "
-            f"{NONE} alone, where no annotation counts"
+            f"{NONE} alone, if no annotations count"
         )
     return found
 
@@ -257,11 +257,11 @@ class StreamScoring:
         for name, count in self.before:
             if count < 0 or name not in SETS[1:]:
                 raise UsageError(
-                    f"{count} labels of {name} before the stream: give 0 or more labels of "
-                    f"{', '.join(SETS[1:])}"
+                    f"--before {name}={count}: give 0 or more labels of {', '.join(SETS[1:])}"
+                    + "; the log has the queries" * (name == SETS[0])
                 )
             if name not in self.annotations:
                 raise UsageError(
-                    f"{count} labels of {name} before the stream do not count: count them "
+                    f"{count} labels of {name} before the stream are not counted: count them "
                     f"(--annotations {','.join((*self.annotations, name))}), or leave them out"
                 )

@@ -10,7 +10,7 @@ from truecost.pictures.tables import without_empty_columns
 from truecost.report.section import Line, Section, joined
 from truecost.report.sections import comparison, gates, spending, subsets
 from truecost.report.story import Naive, Page, Part, Story, part_of
-from truecost.report.words import isolated, listed, resampled_of, value
+from truecost.report.words import isolated, resampled_of, value
 from truecost.tasks.streams import verdict
 from truecost.tasks.streams.describing import OnlineDescription, frame_of_streams
 from truecost.tasks.streams.pictures import budgets, phases, streams_forest
@@ -121,7 +121,7 @@ def _windows_caption(found: OnlineDescription) -> str:
     if len(bare) == len(found.curves):
         return text
     few = any(not c.so_far for c in bare)
-    more = "; a single window has too few batches for one" if few else ""
+    more = "; a single window has too few batches for an interval" if few else ""
     return f"{text} Bands are pointwise intervals{more}."
 
 
@@ -136,7 +136,7 @@ def _gap_lines(story: Story, part: Part, found: OnlineDescription) -> list[Line]
         if row is None or row.value is None:
             continue
         if trend is not None and trend.value is not None:
-            more = f"Change of the gap over the stream: {value(trend)}, {verdict_of(trend)}."
+            more = f"Change of this saving over the stream: {value(trend)}, {verdict_of(trend)}."
         look, chip = SAVING.get(verdict_of(row), ("open", "inconclusive"))
         name = joined(isolated(found.dims["system"]), part.name, measure)
         lines.append(Line(look, chip, name, f"adapting saves {value(row)}", more))
@@ -174,8 +174,8 @@ def passive_and_active(story: Story) -> Section:
     sets = next((m for m in chosen if m.startswith("annotations:")), "").partition(":")[2]
     if "training" not in sets.split("+"):
         text += (
-            f" The labels that the passive baseline was trained on do not count (annotations: "
-            f"{listed(sets.split('+'))}); [streams] annotations can name training."
+            " The labels that the passive baseline was trained on are not counted; to count them, "
+            f"set annotations = {','.join((*sets.split('+'), 'training'))!r} under [streams]."
         )
     return Section("Passive against active", text, tables=(table,))
 

@@ -115,8 +115,8 @@ def _equal_runs(online: Online) -> list[str]:
     if len(runs) < 2 or not all(run.equals(runs[0]) for run in runs[1:]):
         return []
     return [
-        f"{counted(len(runs), 'seed')} gave the same run, so that its intervals have no width and "
-        f'nothing is compared by them: in a live study set order = "shuffled" under [source]'
+        f"the runs of {counted(len(runs), 'seed')} are equal, so intervals have no width and "
+        f'comparisons have no basis: in a live study set order = "shuffled" under [source]'
     ]
 
 
@@ -146,7 +146,7 @@ def _items(frame: pl.DataFrame, source: str) -> pl.DataFrame:
     parts = {p: part for p, part in parts.items() if part.height}
     if not parts:
         raise InputError(
-            f"{source}: no predictions: the scored events are those of the kind predict"
+            f"{source}: there are no predictions: only events of the kind predict are scored"
         )
     phases = list(parts)
     first = parts[phases[0]].select(*KEYS, "label", *_renamed(phases[0]))
@@ -160,7 +160,7 @@ def _items(frame: pl.DataFrame, source: str) -> pl.DataFrame:
         lost = in_one_only(first, second, KEYS)
         raise InputError(
             f"{source}: {counted(len(lost), 'item', 'have')} a prediction of one phase only: "
-            f"{first_five(lost)}: where pre and post are logged, every item needs both"
+            f"{first_five(lost)}: log both phases (pre and post) for every item"
         )
     return _agreed(joined, source)
 
@@ -170,8 +170,8 @@ def _agreed(items: pl.DataFrame, source: str) -> pl.DataFrame:
     if (items["label"] != items["again"]).any():
         differ = items.filter(pl.col("label") != pl.col("again"))
         raise InputError(
-            f"{source}: {counted(differ.height, 'item', 'have')} another label after adaptation "
-            f"than before it: {first_five(differ['id'])}: an item has one right label"
+            f"{source}: {counted(differ.height, 'item', 'have')} different labels before and "
+            f"after adaptation: {first_five(differ['id'])}: give each item one label"
         )
     if not items["label"].null_count():
         return items.drop("again")
@@ -334,15 +334,16 @@ def _alike(one: Online, other: Online) -> Online:
     keys = ("seed", "stream", "batch")
     if not one.batches.select(keys).equals(other.batches.select(keys)):
         raise InputError(
-            f"{named} have other batches ({counted(one.batches.height, 'batch')} "
-            f"against {other.batches.height}): they must have seen the same stream"
+            f"{named} have different batches ({counted(one.batches.height, 'batch')} "
+            f"against {other.batches.height}): only logs of the same stream can be compared"
         )
     if not one.items.select("unit", "id").equals(other.items.select("unit", "id")):
         other = _ordered(one, other)
     if not one.items["label"].equals(other.items["label"]):
         differ = one.items.filter(one.items["label"].ne_missing(other.items["label"]))["id"]
         raise InputError(
-            f"{named} have other labels for {counted(len(differ), 'item')}: {first_five(differ)}"
+            f"{named} have different labels for {counted(len(differ), 'item')}: "
+            f"{first_five(differ)}"
         )
     return other
 
@@ -369,4 +370,5 @@ def in_one_only(one: pl.DataFrame, other: pl.DataFrame, keys: Sequence[str]) -> 
 
 def _names_text(value: object) -> str:
     """Names, the first few."""
-    return first_five(value) if isinstance(value, tuple) and value else str(value or "none")
+    names = [str(one) or "one without a name" for one in value] if isinstance(value, tuple) else []
+    return first_five(names) if names else str(value or "none")

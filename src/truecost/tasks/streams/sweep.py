@@ -101,7 +101,9 @@ def is_swept(rows: Sequence[Row]) -> bool:
     return len({budget for _, budget in found}) > 1 and len(found) == len({*found})
 
 
-UNDERSTATED = "replicates of few units vary too little: judge by the intervals, which allow for it"
+UNDERSTATED = (
+    "few units: replicates vary too little. Judge by the intervals, which account for this"
+)
 BESIDE = "act_dcf"  # told beside the objective, as it leaves out the cost of questions
 MONEY = ("total_cost", "imlm_money")  # defined only where the person's hour has a price
 OBJECTIVES = (*MONEY, "imlm", "imlm_seconds")  # unless one is named the first with a value
@@ -137,7 +139,7 @@ def advice_of(
     known = _valued(rows)
     if objective is not None and objective not in known:
         row = next((row for row in rows if row.measure == objective), None)
-        take = f"take {first_five(known)}"
+        take = f"use {first_five(known)}"
         do = f"add it to measures in the study{f', or {take}' if known else ''}"
         why = f"is not scored: {do}" if row is None else f"has no value ({row.reason}): {take}"
         raise UsageError(f"objective {objective!r} {why}")
@@ -176,7 +178,7 @@ def judged_by(sweeps: Sequence[SweepAdvice], rows: Sequence[Estimate]) -> tuple[
         return ()
     first = sweeps[0]
     others = [name for name in _valued(rows) if name != first.measure or not first.objective]
-    more = f"; --objective also takes {first_five(others)}" if others else ""
+    more = f"; other choices of --objective: {first_five(others)}" if others else ""
     if not first.objective:
         return (f"no budget is advised: {', '.join(OBJECTIVES)} are not scored{more}",)
     return (f"budgets are compared by {first.measure} ({first.objective}){more}",)
@@ -310,7 +312,7 @@ def _text(advice: SweepAdvice, row: Estimate) -> str:
     if row.measure in WITHOUT_QUESTIONS:
         said.append(f"{row.measure} leaves out the cost of questions")
     if advice.edge:
-        said.append(f"it is the {advice.edge} budget tried{budget_hint(advice.edge, best)}")
+        said.append(f"this is the {advice.edge} budget tried{budget_hint(advice.edge, best)}")
     return "; ".join(said)
 
 

@@ -162,8 +162,7 @@ def stream_options(table: StreamTable, data: DataTable) -> StreamScoring:
     given = {k: v for k, v in table.given().items() if k not in ("q", "before")}
     if table.decision == "bayes" and data.type not in ("llr", "posterior"):
         raise UsageError(
-            "decision bayes reads the scores as "
-            f"{'they are' if data.type is None else data.type}: give their type, --type llr or "
+            "--decision bayes needs log-likelihood ratios or posteriors: give --type llr or "
             "--type posterior (type under [data])"
         )
     return StreamScoring(
@@ -205,6 +204,7 @@ def record_of(logs: Sequence[EventLog], labels: Labels | None, source: Source) -
 def labels_of(source: Source, reader: Reader) -> tuple[Labels | None, list[str]]:
     """The right labels of a source, read once for all systems, and what is odd about them."""
     path = source.data.labels
+    check_keys(source.data.map, MAP_KEYS)
     if path is None:
         return None, []
     reader.note(path, collection=source.collection)
@@ -214,7 +214,6 @@ def labels_of(source: Source, reader: Reader) -> tuple[Labels | None, list[str]]
 
 def _labels_read(path: str, data: DataTable, reader: Reader) -> tuple[Labels, list[str]]:
     """A table of labels under the names that are known."""
-    check_keys(data.map, MAP_KEYS)
     table = reader.table(path, task="trials")
     named_by = {key: data.map.get(key, key) for key in MAP_KEYS}
     if "stream" not in data.map and "stream" not in table.columns:
@@ -224,8 +223,8 @@ def _labels_read(path: str, data: DataTable, reader: Reader) -> tuple[Labels, li
     further = table.frame.drop(*named_by.values(), strict=False)
     taken = [c for c in further.columns if c in OWN]
     said = (
-        f"{Path(path).name}: {named('column', taken, 'are')} left out: the events have columns of "
-        f"these names"
+        f"{Path(path).name}: {named('column', taken, 'are')} left out: events have columns of the "
+        f"same name"
     )
     frame = pl.DataFrame([*known, *further.drop(taken)])
     return Labels(table.source, frame), [said] if taken else []
@@ -242,7 +241,9 @@ def check_stream(study: Study) -> None:
     """Refuse a study of event logs that makes no sense, before any file is read."""
     for data in (study.data, *study.collections.values(), *study.systems.values()):
         if data.type is not None and data.type not in TYPES:
-            raise UsageError(f"type {data.type} does not fit stream: it takes {', '.join(TYPES)}")
+            raise UsageError(
+                f"type {data.type} does not fit task streams: choose one of {', '.join(TYPES)}"
+            )
     refuse_own(study, ("labels", "map", "target", "classes"))
     for system in (*study.systems.values(), None):
         data = study.data if system is None else system.over(study.data)
@@ -271,7 +272,7 @@ def _held_against(
             "labels",
             "warning",
             f"{first_five(log.source for log in logs)}: predictions have no labels, so they are "
-            f"not checked against the reference: --labels FILE",
+            f"not checked against the reference: give labels with --labels FILE",
         )
         return
     ended = [without_open_end(log) for log in logs]
@@ -315,7 +316,7 @@ WORK = Work(
     choices=lambda study, data, _: stream_options(study.table(StreamTable), data),
     describe=described,
     planned=partial(
-        units_planned, batch="batches", seed="runs with seeds of their own", stream="streams"
+        units_planned, batch="batches", seed="runs, each with its own seed", stream="streams"
     ),
     descriptions=(
         "truecost.tasks.streams.describing:OnlineDescription",

@@ -237,7 +237,7 @@ def _query_rows(detections: DetectionList, reference: Reference) -> Codes:
         examples = (f"{listed[row]} ({detections.noun} {lines[row]})" for row in unknown.tolist())
         raise InputError(
             f"{detections.source}: {counted(len(unknown), 'query', 'are')} not among the "
-            f"{reference.queries.height} of the reference: {first_five(examples)}"
+            f"{counted(reference.queries.height, 'query')} of the reference: {first_five(examples)}"
             f"{_in_place_of(listed[int(unknown[0])], asked, reference)}"
         )
     return asked
@@ -247,7 +247,7 @@ def _in_place_of(unknown: str, asked: Codes, reference: Reference) -> str:
     """A text with names near an unknown query, unlisted queries of the reference, and advice."""
     queries = reference.queries["query"]
     absent = queries.filter(~pl.Series(np.isin(np.arange(len(queries)), asked)))
-    others = f"; it has {first_five(absent)}, not listed here" if len(absent) else ""
+    others = f"; the list lacks {first_five(absent)} of the reference" if len(absent) else ""
     advice = "score against the list of queries of the system"
     if reference.queries.columns == ["query"]:  # those that occur: no list of queries was given
         advice = (
@@ -268,9 +268,9 @@ def _left_out(
         there = times.named_channels(places.channels)
         if len(strange) == len(detections):
             raise InputError(
-                f"{detections.source}: no detection is in audio of the reference; the list has "
-                f"{first_five(names)}, the audio {there}: use the names of documents and channels "
-                f"of the ECF"
+                f"{detections.source}: no detection is in audio of the reference; detections are "
+                f"in {first_five(names)}, the audio has {there}: use the names of documents and "
+                f"channels of the ECF"
             )
         notes.append(
             f"{_share(len(strange), detections, 'are')} of audio that is not scored and left out: "
@@ -300,8 +300,9 @@ def _unanswered(detections: DetectionList, reference: Reference, answered: Mask)
         return ()
     absent = reference.queries["query"].filter(pl.Series(~answered))
     count = f"{len(absent)} of {counted(len(answered), 'query')}"
-    verb, whose = ("is", "its") if len(absent) == 1 else ("are", "their")
-    return (f"{count} {verb} not answered, and all {whose} targets missed: {first_five(absent)}",)
+    have, whose = ("has", "its") if len(absent) == 1 else ("have", "their")
+    said = f"{count} {have} no detection, so all {whose} targets count as missed"
+    return (f"{said}: {first_five(absent)}",)
 
 
 def _few(detections: DetectionList, rows: Ints) -> list[int]:

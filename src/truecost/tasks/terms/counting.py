@@ -127,7 +127,7 @@ class Counted:
         """How queries, documents or both are drawn."""
         if plan.scheme == "blocks":
             raise UsageError(
-                "moving blocks need units in time order: queries and documents have none"
+                "moving blocks need units in time order, but queries and documents have no order"
             )
         held = (self.queries.name,) if self.how.factors == "document" else ()
         return replace(plan, hold=held)
@@ -158,8 +158,8 @@ def _refuse_floor(search: Search, how: TermsScoring) -> None:
     """
     if how.floor is not None and how.floor > search.lowest:
         raise UsageError(
-            f"{search.name}: the floor {how.floor:g} lies above the lowest submitted score "
-            f"{search.lowest:g}: trials that were not submitted score lower than those that were"
+            f"{search.name}: --floor {how.floor:g} is above the lowest submitted score "
+            f"{search.lowest:g}: give at most this score, as unsubmitted trials score lower"
         )
 
 

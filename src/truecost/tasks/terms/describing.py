@@ -34,9 +34,9 @@ DIGITS = 7
 
 
 class Operating(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Mean rates and TWV of some decisions.
+    """Mean error rates and TWV of one set of decisions.
 
-    No threshold where everything is rejected, and of decisions that came with the detections.
+    `threshold`: None if everything is rejected, or if the decisions are those of the system.
     """
 
     threshold: float | None = None
@@ -46,11 +46,11 @@ class Operating(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class TwvCurve(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Mean rates and TWV when what scores at least a threshold is accepted.
+    """Mean error rates and TWV at each threshold, if scores from the threshold on are accepted.
 
-    Thresholds, and the grid of false-alarm rates `det_p_fa`, ascend; `det_lower` and `det_upper`
-    are the band of Pmiss at each of these. Bands are empty where there are none. `actual` is at the
-    system's decisions, `maximum` at the threshold of MTWV.
+    `det_lower`, `det_upper`: interval of the miss rate at each false-alarm rate of `det_p_fa`.
+    Intervals that were not computed are empty. `actual`: decisions of the system. `maximum`:
+    decisions at the threshold of MTWV.
     """
 
     thresholds: tuple[float, ...]
@@ -160,10 +160,10 @@ SPREAD = 200  # points of the values of all queries, in order
 
 
 class QueryValue(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One query of the forest plot: TWV at the system's decisions, with an interval over documents.
+    """TWV of one query with the decisions of the system, and its interval over documents.
 
-    `optimum` is TWV at the query's own best threshold, `supremum` the share of its targets that any
-    detection is aligned with.
+    `optimum`: TWV at the best threshold of the query. `supremum`: share of its targets that have a
+    detection of any score.
     """
 
     query: str
@@ -179,10 +179,10 @@ class QueryValue(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class ScoreBin(msgspec.Struct, frozen=True, kw_only=True):
-    """Scores of about the same height; `score` is the mean of the targets' scores.
+    """A bin of similar scores; `score` is the mean score of its targets.
 
-    `llr` is ln of the share of all targets that lie in it over that of all nontargets, `lower` and
-    `upper` about two standard errors around it.
+    `llr`: ln(share of all targets in the bin / share of all nontargets in the bin). `lower`,
+    `upper`: `llr` minus and plus about two standard errors.
     """
 
     score: float

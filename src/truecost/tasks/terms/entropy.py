@@ -158,8 +158,8 @@ def _newton_step(found: list[Floats], scale: Floats, *, free: bool) -> Floats:
 
 
 _NOTHING = (
-    "no query has both targets and nontargets, or nothing was submitted, so that the score of "
-    "unsubmitted trials must be given (--floor)"
+    "no query has both targets and nontargets, or nothing was submitted (then give the score of "
+    "unsubmitted trials, --floor)"
 )
 _POOLED: dict[str, Any] = {"parameter": "pooled", "undefined": _NOTHING}
 MEASURES = (
@@ -167,7 +167,7 @@ MEASURES = (
         *("cnxe", cnxe, ENTROPY, "Normalised cross entropy", "lower", "paper 002, Eq. 37-43"),
         **_POOLED,
         parse=partial(one_of, VARIANTS),
-        advice="it takes scores as natural-log likelihood ratios and counts unsubmitted trials too",
+        advice="it treats scores as natural-log likelihood ratios, and counts unsubmitted trials",
         task="terms",
         interval=rule("log"),
     ),

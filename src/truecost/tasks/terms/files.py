@@ -85,11 +85,11 @@ def _scores(detections: DetectionList, kind: str | None) -> Iterator[tuple[str, 
         yield (
             "scores",
             f"all scores lie between {figure(low)} and {figure(high)}: if they are probabilities, "
-            f"they are not log-likelihood ratios; give ln(p / (1 - p)) less the log odds of their "
+            f"they are not log-likelihood ratios; give ln(p / (1 - p)) minus the log odds of their "
             f"prior, or leave out --type llr",
         )
     elif kind == "llr" and low >= 0:
-        yield "scores", f"{NONE_BELOW}, which is unusual: are they plain scores?"
+        yield "scores", f"{NONE_BELOW}, which is unusual: for plain scores, leave out --type llr"
 
 
 def _lowest(detections: DetectionList) -> Iterator[tuple[str, str]]:
@@ -103,7 +103,7 @@ def _lowest(detections: DetectionList) -> Iterator[tuple[str, str]]:
             f"the lowest scores of queries differ much, from {figure(known.min())} to "
             f"{figure(known.max())}: trials that are not submitted count with the lowest of all, "
             f"which fits few of them (Rodriguez-Fuentes & Penagarikano 2013, footnote 6); submit "
-            f"every query down to one score",
+            f"all queries down to one common score",
         )
 
 
@@ -118,8 +118,8 @@ def _duplicates(detections: DetectionList) -> Iterator[tuple[str, str]]:
         shown = first_five(f"{detections.where(b)} as {detections.where(a)}" for b, a in pairs)
         yield (
             "duplicates",
-            f"{counted(len(again), 'detection', 'stand')} there twice, at the same time of "
-            f"the same file: {shown}; the second one counts as a false alarm",
+            f"{counted(len(again), 'detection', 'repeat')} an earlier one (same query, file and "
+            f"time): {shown}; each repetition counts as a false alarm",
         )
 
 
@@ -307,19 +307,19 @@ def _bayes(data: "DataTable", reference: Reference, study: "Study") -> float:
     """
     if data.type != "llr":
         raise UsageError(
-            "--threshold bayes takes scores as natural-log likelihood ratios: use --type llr if "
+            "--threshold bayes treats scores as natural-log likelihood ratios: use --type llr if "
             "they are, or give the threshold as a number"
         )
     if study.applications:
         raise UsageError(
             "--threshold bayes needs one application, and the study has several: give a number, "
-            "or take the measure twv_bayes, which has the threshold of each"
+            "or use the measure twv_bayes, which uses the threshold of each"
         )
     application = application_of(study.application)
     if application.costs is None:
         raise UsageError(
-            "--threshold bayes needs costs and a prior: --preset, or --cost-miss, --cost-fa and "
-            "--prior"
+            "--threshold bayes needs costs and a prior: give --preset, or --cost-miss, --cost-fa "
+            "and --prior"
         )
     return with_prior(application, reference).threshold
 
@@ -364,7 +364,10 @@ def on_quirks(part: "Part") -> "list[Problem]":
         if own != other:
             said = f"of {search.name} would be {figure(other)}, not {figure(own)}"
             said += f" ({signed(other - own)})"
-        message = f"the quirks of NIST's KWSEval are off; with them (--compat {F4DE}) atwv {said}"
+        message = (
+            f"the alignment differs from NIST's scorer KWSEval in some details. With --compat "
+            f"{F4DE}, which follows the scorer, atwv {said}"
+        )
         found.append(Problem(kind="advice", message=message))
     return found
 

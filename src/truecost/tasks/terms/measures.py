@@ -259,7 +259,7 @@ MEASURES = (
     _measure(
         *("mtwv", mtwv, "Maximum term-weighted value", "paper 002, 2.3"),
         **_SWEEP,
-        advice="it chooses its threshold on the evaluation data: it does not show the quality of "
+        advice="its threshold is chosen on the evaluation data, so it does not show the quality of "
         "decisions in use",
         minimum_of="atwv",
         interval=_found_rule(optimistic=True),
@@ -267,8 +267,8 @@ MEASURES = (
     _measure(
         *("otwv", otwv, "Optimum term-weighted value", "NIST KWSEval"),
         **_SWEEP,
-        advice="it chooses a threshold for each query on the evaluation data: it does not show the "
-        "quality of decisions in use",
+        advice="the threshold of each query is chosen on the evaluation data, so it does not show "
+        "the quality of decisions in use",
         interval=_found_rule(optimistic=True),
     ),
     _measure(
@@ -278,7 +278,7 @@ MEASURES = (
         *("twv_bayes", twv_bayes),
         *("Term-weighted value at the Bayes threshold", "paper 002, Eq. 30-31"),
         **_COSTS,
-        advice="it takes scores as natural-log likelihood ratios",
+        advice="it treats scores as natural-log likelihood ratios",
         interval=rule("log1m", weighed("_bayes")),
     ),
     *(

@@ -286,13 +286,13 @@ def _folds(queries: Listing, normalise: str | None) -> bool:
     way = queries.header.get(NORMALISE) if normalise is None else normalise
     if way is None:
         raise UsageError(
-            f"{queries.source} does not state whether case counts ({NORMALISE}): give --normalise "
-            f"lowercase or none"
+            f"{queries.source} does not state whether upper and lower case differ ({NORMALISE}): "
+            f"give --normalise lowercase or none"
         )
     if way not in FOLDS:
         raise InputError(
-            f"{queries.source}: {NORMALISE} is {way!r}, which is not known; it may be lowercase or "
-            f"empty: correct it, or give --normalise lowercase or none"
+            f"{queries.source}: {NORMALISE} is {way!r}, expected lowercase or nothing: "
+            f"correct it, or give --normalise lowercase or none"
         )
     return FOLDS[way]
 
@@ -336,11 +336,8 @@ def sought_in_list(queries: Listing | None, occurrences: Listing, excerpts: pl.D
         unknown = pl.Series(rows_of(frame["query"], asked["query"]) < 0)
         absent = asked["query"].filter(~asked["query"].is_in(frame["query"].implode()))
         hint = near_name(frame["query"].filter(unknown)[0], absent) if unknown.any() else ""
-        advice = (
-            f"give occurrences of the queries of {queries.source}, which are "
-            f"{first_five(asked['query'])}{hint}"
-        )
-        fault = "occurrence of no query of the list"
+        advice = f"the queries of {queries.source} are {first_five(asked['query'])}{hint}"
+        fault = "occurrence of a query that is not in the list"
         refuse(occurrences, unknown, fault, advice, ("query",))
     backward = pl.Series(ticks(frame["end"]) < ticks(frame["start"]))
     fault = "occurrence with an end before its start"

@@ -163,7 +163,8 @@ class ReferenceOptions:
     max_gap : float
         Longest pause between the words of a query, in seconds. Default: 0.5.
     normalise : {"lowercase", "none"}, optional
-        ``lowercase`` ignores case, ``none`` does not. Default: the setting in the list of queries.
+        ``lowercase``: ignore case. ``none``: do not ignore it. Default: the setting in the list of
+        queries.
     split : {"words", "characters"}
         ``characters``: each character is a word, in queries and in spoken words. Default:
         ``words``.
@@ -268,24 +269,22 @@ F4DE = "f4de"
 #: description. The name ``f4de`` stands for all of them.
 COMPAT: Mapping[str, str] = {
     "fold-later-words": (
-        "case counts in the first word of a term only, if case counts in the list of queries"
+        "upper and lower case differ in the first word of a term only, if they do in the queries"
     ),
-    "file-order-chains": (
-        "a word is followed by the one that comes after its place in the file, not in time"
-    ),
+    "file-order-chains": ("the next word of a term is the next one in the file, not in time"),
     "first-word-in-ecf": "only the first word decides whether an occurrence is within the audio",
     "channels-once": "seconds of several channels of a document count once",
     "nested-excerpts": (
-        "an excerpt ends where the next one of its document begins, and what lies across the two "
-        "is in neither"
+        "an excerpt ends where the next one of its document begins, and detections across the "
+        "boundary are in neither"
     ),
     "divide-trials": "trials are seconds divided by the trials per second",
     "no-reject-all": "the maximum leaves out the threshold that accepts nothing",
-    "false-alarms-first": "of tied detections false alarms rank first in average precision",
-    "pool-trials": "all queries counted as one have the trials of one",
+    "false-alarms-first": "among tied detections, false alarms rank first in average precision",
+    "pool-trials": "pooled queries have the number of trials of a single query",
 }
 ALONE: Mapping[str, str] = {
-    "refuse-inconsistent": "a detection that was rejected scores above an accepted one: refused"
+    "refuse-inconsistent": "a list is refused if a rejected detection scores above an accepted one"
 }
 
 
@@ -297,7 +296,7 @@ def parse_compat(texts: Iterable[str] | str) -> frozenset[str]:
     known = (F4DE, *COMPAT, *ALONE)
     given = [texts] if isinstance(texts, str) or not isinstance(texts, Iterable) else [*texts]
     if not all(isinstance(text, str) for text in given):
-        raise UsageError(f"compat is {texts!r}: give names, of {', '.join(known)}")
+        raise UsageError(f"compat is {texts!r}: give names among {', '.join(known)}")
     found: set[str] = set()
     for name in (part.strip() for text in given for part in text.split(",")):
         _choose(name, known, "--compat")

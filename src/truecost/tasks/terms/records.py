@@ -130,8 +130,8 @@ class Reference:
             return self.query_factor
         if attribute in ("query", "document"):
             raise UsageError(
-                f"query_unit is {attribute!r}, the name of a factor of its own: rename this "
-                f"attribute of the queries"
+                f"query_unit {attribute!r} is the name of a factor: give the name of an attribute "
+                "of the queries, or rename this one"
             )
         known = [c for c in self.queries.columns if c != "query"]
         if attribute not in known:
@@ -144,7 +144,7 @@ class Reference:
             first = self.queries["query"][int(column.is_null().arg_true()[0])]
             raise InputError(
                 f"{self.name}: {counted(column.null_count(), 'query', 'have')} no {attribute} "
-                f"({first} for one): give each its {attribute} in the list of queries"
+                f"(the first is {first}): add it to the list of queries"
             )
         tied = encode(column.to_numpy())[1].astype(np.int64)
         return Factor(attribute, self.query_factor.labels, tied=tied)
@@ -354,8 +354,8 @@ def pair_searches(searches: Sequence[Search]) -> list[Search]:
             mine, own = getattr(first, what), getattr(other.reference, what)
             if mine is not own and not mine.equals(own):
                 raise InputError(
-                    f"{searches[0].name} and {other.name} have other {what}: score both against "
-                    f"one reference"
+                    f"{searches[0].name} and {other.name} have different {what}: score both "
+                    f"against one reference"
                 )
     return [*searches]
 

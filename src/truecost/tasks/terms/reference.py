@@ -54,7 +54,7 @@ def refuse_outside(detections: DetectionList, bounds: tuple[Ints, Ints], group: 
     if not late.any():
         why = (
             f"the last one ends at {(start + duration).max():.10g} s and the audio begins at "
-            f"{first.min() / times.TICKS:.10g} s: are times counted from the begin of an excerpt?"
+            f"{first.min() / times.TICKS:.10g} s: do times count from the beginning of an excerpt?"
         )
     share = f"{count} of " if count < len(detections) else "all " if count > 1 else ""
     what = counted(len(detections), "detection", "lie")
@@ -68,7 +68,7 @@ def early_note(detections: DetectionList, reference: Reference) -> tuple[str, ..
     if len(ends) < FEW or not isinstance(audio, float) or ends.max() >= EARLY * audio:
         return ()
     return (
-        f"all that occurs or was detected ends before {ends.max():.10g} s, and the audio at "
+        f"all occurrences and detections end before {ends.max():.10g} s, but the audio ends at "
         f"{audio:.10g} s: are the times of the audio in milliseconds?",
     )
 
@@ -84,8 +84,8 @@ def duration_note(audio: Listing) -> tuple[str, ...]:
     if said is None or not 0 < said < np.inf or 1 / APART <= listed / said <= APART:
         return ()
     return (
-        f"the head of {audio.source} says {said:.10g} s of audio ({DURATION}), and its excerpts "
-        f"are {listed:.10g} s: is one of the two in milliseconds?",
+        f"the head of {audio.source} has {said:.10g} s of audio ({DURATION}), but its excerpts "
+        f"have {listed:.10g} s: is one of the two in milliseconds?",
     )
 
 
@@ -123,7 +123,7 @@ def _missing_words(sought: Sought, here: pl.DataFrame, said: Speech) -> str:
     heard = said.words["document"].cast(pl.String).unique(maintain_order=True)
     if not heard.is_in(here["document"].implode()).any():
         return (
-            f"{read}, of the documents {first_five(heard)}; the audio has "
+            f"{read}, of the documents {first_five(heard)}, but the audio has "
             f"{first_five(here['document'].unique(maintain_order=True))}: use the names of "
             f"documents of the ECF"
         )

@@ -27,6 +27,7 @@ from truecost.core.results import Estimate
 from truecost.core.scoring import Batch, Scoring
 from truecost.errors import InputError, UsageError, counted, first_five
 from truecost.formats.kwslist import DetectionList
+from truecost.resources.loads import UNITS
 from truecost.task import Dims
 from truecost.tasks.measures import suiting
 from truecost.tasks.terms.counting import Counted, evidence_of
@@ -46,15 +47,15 @@ def check_decisions(detections: DetectionList, compat: frozenset[str]) -> tuple[
     least, most = _bounds(detections)
     odd = np.flatnonzero(most > least)
     if len(odd):
-        said = f"{counted(len(odd), 'query', 'have')} a NO scored above a YES"
+        said = f"{counted(len(odd), 'query', 'have')} a NO with a higher score than a YES"
         note = (
-            f"{said}, which contradicts a threshold: "
+            f"{said}, so no threshold makes these decisions: "
             f"{first_five(detections.queries[q] for q in odd)}"
         )
     elif len(least) and most.max() > least.min():
         low, high = detections.queries[least.argmin()], detections.queries[most.argmax()]
         note = (
-            f"no threshold on the scores makes all decisions: a NO of query {high} scores "
+            f"no single threshold gives all decisions: a NO of query {high} scores "
             f"{figure(most.max())}, a YES of query {low} {figure(least.min())}"
         )
     else:
@@ -117,7 +118,7 @@ class Remarks:
                 "they should count"
             )
         if (reference.targets_by_query >= reference.trials).all():
-            return "no query has a trial that is no target"
+            return "no query has nontargets"
         wrong = self.search.query[~self.search.is_target]
         false = np.bincount(wrong, minlength=reference.queries.height)
         others = reference.trials - reference.targets_by_query
@@ -185,6 +186,11 @@ def measures_of(asked: Sequence[str], *, llr: bool = False) -> list[Measure]:
     """
     default = (*DEFAULT_MEASURES[:1], "twv_bayes", *DEFAULT_MEASURES[1:])
     names = asked or (default if llr else DEFAULT_MEASURES)
+    if loads := [name for name in names if name in UNITS]:
+        raise UsageError(
+            f"measure {loads[0]!r} is computed from records of resources: give --indexing FILE and "
+            "--searching FILE, and leave the measure out"
+        )
     found = suiting(names, "terms", "terms", lambda m: "term_targets" in m.parts)
     for measure in found:
         measure.argument()

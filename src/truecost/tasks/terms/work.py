@@ -74,9 +74,7 @@ def _reference(data: DataTable, reader: Reader, study: Study) -> Reference:
     reader.learn(data, reference_table=right)
     reader.learn(study.table(TermsTable), words=("--rttm",) if data.occurrences is None else ())
     if data.rttm in reader.held:
-        raise UsageError(
-            "--rttm names a file; a frame of where queries occur goes to --occurrences"
-        )
+        raise UsageError("--rttm names a file: give a frame of occurrences to --occurrences")
     return _reference_as(data, reader, study.table(TermsTable))
 
 
@@ -304,7 +302,7 @@ def _check_reference(data: DataTable, collection: str) -> None:
     """Refuse data without audio, queries or occurrences, or with two sources of occurrences."""
     where = f" for {collection}" if collection else ""
     if data.type not in (None, "llr", "score"):
-        raise UsageError(f"type {data.type} does not fit terms: it takes llr or score")
+        raise UsageError(f"type {data.type} does not fit task terms: choose llr or score")
     if data.ecf is None:
         raise UsageError(
             f"the ECF, a list of the searched audio, is not named{where}: give --ecf FILE (ecf "

@@ -76,7 +76,7 @@ class Fitting:
             others = [name for name, kind in METHODS.items() if kind.of_classes is not None]
             raise UsageError(
                 f"method {self.method} needs two classes, the data have {len(shares)}: "
-                f"name one with --target, or take {' or '.join(others)}"
+                f"name one with --target, or choose {' or '.join(others)}"
             )
         contained = tuple(shares.tolist()) if self.training_prior is None else self.training_prior
         if self.detection and application.plain_detection:
@@ -225,14 +225,14 @@ def given_folds(trials: Trials, fold: Fold) -> Folds:
 def _column(trials: Trials, name: str) -> Array:
     if name not in trials.frame.columns:
         raise UsageError(
-            f"{trials.name}: there is no column {name!r} for the folds"
+            f"{trials.place}: there is no column {name!r} for the folds"
             f"{near(name, trials.frame.columns)}; {the_columns(trials.frame.columns)}"
         )
     column = trials.frame[name].cast(pl.String)
     empty = int(column.is_null().sum())
     if empty:
         raise InputError(
-            f"{trials.name}: {counted(empty, 'trial')} without a fold in column {name!r}"
+            f"{trials.place}: {counted(empty, 'trial')} without a fold in column {name!r}"
         )
     return column.to_numpy()
 
@@ -282,7 +282,7 @@ def training_shares(trials: Trials, rows: Mask, where: str) -> Floats:
     if empty:
         raise InputError(
             f"{where}: no trials of {first_five(empty)} to train on; every class is needed: use "
-            f"fewer or other folds, or train on other data"
+            f"other folds, or train on other data"
         )
     return np.asarray(counts / counts.sum())
 
@@ -332,7 +332,7 @@ def _table(scores: npt.NDArray[np.generic]) -> Table:
     """Scores as the only column of a table."""
     if scores.ndim not in (1, 2):
         raise InputError(
-            f"scores have the shape {scores.shape}: one entry a trial is needed, shape (N,) or "
+            f"scores have the shape {scores.shape}: give one entry for each trial, shape (N,) or "
             f"(N, K)"
         )
     if scores.ndim == 1:
@@ -351,7 +351,7 @@ def _refuse_other_classes(
         raise InputError(f"{table.source}: {count} scores a trial, but {expected}: one for each")
     if names is not None and names != like.classes:
         raise InputError(
-            f"{table.source}: the score columns are those of the classes {first_five(names)}, but "
+            f"{table.source}: the score columns are for the classes {first_five(names)}, but "
             f"{expected}: name them in this order with --classes"
         )
 
@@ -385,13 +385,13 @@ def problems_of_scores(name: str, scores: Floats) -> list[str]:
     if not present(scores).all():
         undefined = int((~present(scores)).sum())
         raise InputError(
-            f"{name}: {counted(undefined, 'calibrated score', 'are')} undefined "
-            f"(posteriors of 0 before?): clip the posteriors"
+            f"{name}: {counted(undefined, 'calibrated score', 'are')} undefined (because of "
+            "posteriors of 0?): use --clip"
         )
     endless = int(np.isinf(scores.reshape(len(scores), -1)).any(axis=1).sum())
     if not endless:
         return []
     return [
-        f"{counted(endless, 'trial', 'get')} an infinite likelihood ratio: Laplace's rule "
-        f"(--laplace) keeps those of pav finite"
+        f"{counted(endless, 'trial', 'get')} an infinite likelihood ratio: with method "
+        f"pav, --laplace (Laplace's rule) keeps likelihood ratios finite"
     ]

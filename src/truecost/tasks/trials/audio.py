@@ -183,10 +183,13 @@ def audio_of(table: Table, options: "Options", ids: Any) -> Audio | None:
     column, recording = (options.columns.get(key) for key in ("duration", "recording"))
     if column is None:
         if recording is not None:
-            raise UsageError("--map recording=... is the recording of a duration: map duration too")
+            raise UsageError(
+                "--map recording=... is for durations of recordings: name them with --map "
+                "duration=COLUMN"
+            )
         return None
     seconds = table.numbers(column, "duration")
-    wrong = ("duration", "are", "missing or no seconds from 0 up")
+    wrong = ("duration", "are", "missing, or not a number of seconds from 0")
     refuse_rows(table, ~(np.isfinite(seconds) & (seconds >= 0)), wrong, ids)
     if seconds.sum() == 0:
         raise InputError(f"{table.source}: all durations in column {column!r} are 0 seconds")
@@ -200,8 +203,9 @@ def audio_of(table: Table, options: "Options", ids: Any) -> Audio | None:
         k = several[0]
         raise InputError(
             f"{table.source}: recordings with several durations: {first_five(names[several])}; "
-            f"{names[k]} has {least[k]:g} and {most[k]:g} seconds: column {column!r} must hold the "
-            f"length of the whole recording (leave out recording=... if it is that of a trial)"
+            f"{names[k]} has {least[k]:g} and {most[k]:g} seconds: column {column!r} must contain "
+            "the length of the whole recording (leave out recording=... if it contains the "
+            "lengths of trials)"
         )
     said = f"duration:{column}:by-{recording}"
     return Audio(said, seconds=seconds, recordings=np.asarray(codes, np.int32))
@@ -220,13 +224,13 @@ def with_hours(trials: "Trials", data: "DataTable", reader: "Reader") -> "Trials
     if len(said) > 1:
         raise UsageError(
             f"{trials.name}: {' and '.join(said)} both give the hours, for different data: keep "
-            f"--background FILE where background recordings were searched, those too in which "
-            f"nothing was detected; --map duration=COLUMN where each nontarget (or recording) has "
-            f"its own seconds; --hours 12 where only their sum is known"
+            f"--background FILE if background recordings were searched, and it lists all of them; "
+            f"--map duration=COLUMN if each nontarget (or recording) has its own seconds; --hours "
+            f"12 if only the sum is known"
         )
     if said and not trials.detection:
         raise UsageError(
-            f"{trials.name}: {said[0]} is for the detection of one class: use --target"
+            f"{trials.place}: {said[0]} is for the detection of one class: use --target"
         )
     if data.hours is not None:
         return replace(trials, audio=Audio(f"hours:{data.hours:g}", data.hours))
@@ -247,7 +251,7 @@ def _with_list(trials: "Trials", table: Table) -> "Trials":
             f"columns are {first_five(table.columns)}"
         )
     seconds = table.numbers("duration", "duration")
-    wrong = ("duration", "are", "missing or no seconds from 0 up")
+    wrong = ("duration", "are", "missing, or not a number of seconds from 0")
     refuse_rows(table, ~(np.isfinite(seconds) & (seconds >= 0)), wrong, None)
     if seconds.sum() == 0:
         raise InputError(f"{table.source}: all durations are 0 seconds: there is no audio")
@@ -257,7 +261,9 @@ def _with_list(trials: "Trials", table: Table) -> "Trials":
     if not name or trials.ascending:
         return _summed(trials, Audio(said, total), table, "")
     if len(trials.units) > 1 or len(trials.units[name]) > 1 or trials.strata is not None:
-        return _summed(trials, Audio(said, total), table, "goes by one unit, without strata")
+        return _summed(
+            trials, Audio(said, total), table, "works with one unit column and no strata"
+        )
     if name not in table.columns:
         why = f"has no column {name}, which is the unit"
         return _summed(trials, Audio(said, total), table, why)
@@ -285,8 +291,8 @@ def _summed(trials: "Trials", audio: Audio, table: Table, why: str) -> "Trials":
     said = [_misplaced(trials, audio, table)]
     if why:
         said.append(
-            f"the list of background audio {why}: only its sum is used, so the variation between "
-            f"recordings without detections is not known"
+            f"the list of background audio {why}: only the sum of its durations is used, so the "
+            "variation between recordings without detections is not known"
         )
     return replace(trials, audio=audio, problems=(*trials.problems, *filter(None, said)))
 
@@ -303,16 +309,19 @@ def _misplaced(trials: "Trials", audio: Audio, table: Table) -> str:
     place = min(outside, key=lambda column: outside[column].sum(), default="")
     if place and not outside[place].any():
         return ""
-    why = f"nothing shows that they were detected there: {trials.place} has none of its columns"
+    why = (
+        f"nothing shows that they were detected in this audio, as {trials.place} has no column of "
+        "this list"
+    )
     if place:
         some = texts[place].filter(outside[place]).unique().sort()
         why = f"{outside[place].sum()} of them lie in no listed {place} ({first_five(some)})"
     column = place or next(iter(trials.units), "recording")
     return (
-        f"fa_per_hour divides the false alarms among {_nontargets(trials)} by "
-        f"the {audio.total:.6g} hours of {table.source}, but {why}. A detection in background "
-        f"audio is a row with label nontarget and the id of its recording, in column {column!r} "
-        f"of both files; {TAKE_OUT}. If all were detected in this audio, give --hours "
+        f"fa_per_hour divides the false alarms among {_nontargets(trials)} by the "
+        f"{audio.total:.6g} hours of {table.source}, but {why}. A detection in background audio "
+        f"is a row with label nontarget and the id of its recording, in column {column!r} of both "
+        f"files; {TAKE_OUT}. If all nontargets were detected in this audio, give --hours "
         f"{audio.total:.6g} instead"
     )
 

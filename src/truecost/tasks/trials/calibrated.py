@@ -135,11 +135,13 @@ def run_calibration(
     """
     if len(study.systems) not in (1, 2):
         raise UsageError(
-            f"calibrate takes one file (cross-fitted) or two (TRAIN and EVAL), not "
+            f"calibrate needs one file (cross-fitted) or two (TRAIN and EVAL), and there are "
             f"{len(study.systems)}"
         )
     if study.task not in (None, "trials"):
-        raise UsageError(f"calibrate takes scores of trials; the task of the study is {study.task}")
+        raise UsageError(
+            f"calibrate is for scores of trials; the task of the study is {study.task}"
+        )
     if study.applications or study.collections or study.given("methods"):
         raise UsageError(
             "calibrate is for one application and one collection: leave out [applications.NAME], "
@@ -155,8 +157,8 @@ def run_calibration(
         raise UsageError("--fold is for cross-fitting: give one file, and no --in-sample")
     if fitting.folds is not None and (one_fit or fitting.fold):
         raise UsageError(
-            "--folds is for cross-fitting with dealt folds: give one file, and no --in-sample or "
-            "--fold"
+            "--folds is for cross-fitting with random folds: give one file, and no --in-sample "
+            "or --fold"
         )
     if paths := parts_read(sources[-1], reader, study):
         _refuse_in_parts(sources[-1], paths, fitting, tabled=tabled)

@@ -218,7 +218,7 @@ def calibrate(
     fit to the other folds. All trials of a unit are in one fold. A fit uses labels of its training
     trials only. If trials have units on two sides (or of two factors), a trial with units in the
     folds i and j is calibrated by a fit to the trials without units in i and j. With 5 folds, there
-    are 15 such fits, each to about 36 % of the trials if i and j differ.
+    are 15 such fits, each to about 36% of the trials if i and j differ.
 
     Parameters
     ----------
@@ -226,7 +226,7 @@ def calibrate(
         Trials to calibrate, of any type except decisions and numbers.
     method : {"affine", "temperature", "pav", "spline", "poly3"}
         Calibration method. `affine`: scale and offset. `temperature`: scale only. For two classes:
-        `pav`: monotone step function. `spline`: monotone spline. `poly3`: cubic polynomial.
+        `pav` (monotone step function), `spline` (monotone spline), `poly3` (cubic polynomial).
     train : Trials or "self", optional
         Training trials of the same type and classes. "self": the trials themselves; the result is
         then optimistic.
@@ -370,8 +370,8 @@ def _at_shares(
 
 
 OPTIMISTIC = (
-    "calibrated on the scored trials themselves, which is optimistic: the best that calibration "
-    "could do, not an estimate of use"
+    "calibrated on the scored trials themselves, so the figures are optimistic: they show the best "
+    "possible calibration, not the quality in use"
 )
 
 
@@ -384,7 +384,7 @@ def _same_task(trials: Trials, source: Trials) -> list[str]:
         )
     if (trials.classes, trials.detection) != (source.classes, source.detection):
         raise InputError(
-            f"{source.name} has the classes {first_five(source.classes)}, {trials.name} "
+            f"{source.name} has the classes {first_five(source.classes)}, {trials.name} has "
             f"{first_five(trials.classes)}: name them all with --classes"
         )
     shared = []

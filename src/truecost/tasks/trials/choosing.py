@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
+from truecost.core.digits import figure
 from truecost.core.estimates import estimate
 from truecost.core.evidence import Totals
 from truecost.core.flags import raised
@@ -138,7 +139,7 @@ class Choosing:
         if not found.events:
             return f"such an error the interval ends at {least:.3g}; collect more trials"
         alone, limit, hours = -log((1 - level) / 2), rule.limit or 0.0, found.trials
-        more = "no hours keep a limit of 0"
+        more = "no number of hours is enough for a limit of 0"
         if limit:
             wanted = hours_without(Heard(0.0, hours, found.kish), limit, level)
             more = (
@@ -147,8 +148,8 @@ class Choosing:
             )
         return (
             f"a false alarm the interval of {hours:.4g} hours ends at {least:.3g} an hour "
-            f"({alone:.3g} / {hours:.4g} = {alone / hours:.3g}, and more because the hours come "
-            f"from only {found.kish:.3g} effective units); {more}"
+            f"({alone:.3g} / {hours:.4g} = {alone / hours:.3g} with many units, but the hours come "
+            f"from only {figure(found.kish)} effective units); {more}"
         )
 
     def _errors(self, rule: Rule, position: int) -> Errors:
@@ -292,7 +293,9 @@ def tests_of(systems: Sequence[Trials], study: "Study", reader: "Reader") -> dic
     if table.test is None:
         return {}
     if len(systems) > 1 or study.collections:
-        raise UsageError("--test is of one system: choose the threshold of each by itself")
+        raise UsageError(
+            "--test is for one system: choose the threshold of each system in a run of its own"
+        )
     [source] = sources_of(study)
     heard: dict[str, Any] = {"hours": table.test_hours, "background": table.test_background}
     own = {"key": table.test_key, "metadata": table.test_metadata}

@@ -31,7 +31,7 @@ DIGITS = 6  # significant ones of what is stored
 
 
 class Ends(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A share with its confidence interval; nothing where it is undefined."""
+    """A share with its confidence interval; None if undefined."""
 
     value: float | None = None
     lower: float | None = None
@@ -49,8 +49,8 @@ class Ends(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class OneClass(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A class: its trials, how many trials are decided so, recall and precision, and the share of
-    the cost that wrong decisions on its trials make up.
+    """Results of one class: trials of the class, decisions for the class, recall, precision, and
+    the share of the total cost that wrong decisions on its trials cause.
     """
 
     name: str
@@ -62,8 +62,8 @@ class OneClass(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Decided(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Trials of one class that are decided as one class (or `abstain`): how many, which share of
-    the class, and the share of the cost that they make up.
+    """Trials of the class `truth` with one decision (a class, or `abstain`): number, share of the
+    trials of the class, and share of the total cost.
     """
 
     truth: str

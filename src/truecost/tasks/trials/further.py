@@ -94,7 +94,8 @@ def numbered(table: Table, options: Options) -> Table:
         if column not in table.columns:
             raise UsageError(
                 f"{table.source}: there is no column {column!r} for {MEAN}:{column}"
-                f"{near(column, table.columns)}; {table.listed}"
+                f"{near(column, table.columns)}; {table.listed}: name one with "
+                f"--measure {MEAN}:COLUMN"
             )
         numbers = table.numbers(column, "metric")
         refuse_rows(table, np.isinf(numbers), ("value", "are", "infinite"), None)
@@ -109,8 +110,8 @@ def numbered(table: Table, options: Options) -> Table:
                 raise InputError(f"{error}; fill them in, use --missing drop{judged}") from error
         elif open_ and np.isnan(numbers).all():
             raise InputError(
-                f"{table.source}: no trial has a human judgement in the column {column!r}: without "
-                f"these the machine's cannot be corrected"
+                f"{table.source}: no trial has a human judgement in the column {column!r}: "
+                "without human judgements, the machine judgements cannot be corrected"
             )
         made.append(pl.Series(column, numbers))
     return replace(table, frame=table.frame.with_columns(made))
@@ -147,18 +148,20 @@ def values_of(trials: Trials, column: str) -> Floats:
     if column not in trials.frame.columns:
         numbers = [name for name, kind in trials.frame.schema.items() if kind.is_numeric()]
         raise UsageError(
-            f"{trials.name}: there is no column {column!r} for {MEAN}:{column}"
+            f"{trials.place}: there is no column {column!r} for {MEAN}:{column}"
             f"{near(column, trials.frame.columns)}; columns of numbers are "
             f"{first_five(numbers) or 'none'}"
         )
     found = trials.frame[column]
     if not (found.dtype.is_numeric() or found.dtype == pl.Boolean):
-        raise UsageError(f"{trials.name}: the column {column!r} of {MEAN}:{column} is no number")
+        raise UsageError(
+            f"{trials.place}: the column {column!r} of {MEAN}:{column} contains no numbers"
+        )
     values = found.cast(pl.Float64).fill_null(float("nan")).to_numpy()
     if trials.machine is None and np.isnan(values).any():
         raise InputError(
-            f"{trials.name}: {counted(int(np.isnan(values).sum()), 'value', 'are')} missing in the "
-            f"column {column!r} of {MEAN}:{column}"
+            f"{trials.place}: {counted(int(np.isnan(values).sum()), 'value', 'are')} missing in "
+            f"the column {column!r} of {MEAN}:{column}"
         )
     return values
 
@@ -314,8 +317,8 @@ def _threshold(scores: Floats, kinds: Ints, given: float | None, where: str) -> 
     target, other = (np.sort(scores[kinds == kind]) for kind in (TARGET, NONTARGET))
     if not len(target) or not len(other):
         raise UsageError(
-            f"{where}: the threshold of --asv is that of its equal error rate, which needs targets "
-            f"and nontargets: give it with --asv-threshold"
+            f"{where}: the default threshold of --asv is at its equal error rate, which needs "
+            "targets and nontargets: give it with --asv-threshold"
         )
     at = np.unique(np.concatenate([target, other]))
     miss = np.searchsorted(target, at) / len(target)
@@ -330,7 +333,7 @@ def with_verification(
     if data.asv is None:
         return found
     if found.spoofing is None:
-        raise UsageError(f"--asv {data.asv}: no label of {found.name} is spoof")
+        raise UsageError(f"--asv {data.asv}: no trial of {found.name} is spoof: leave out --asv")
     if data.asv in found.frame.columns:
         if data.asv_key is not None:
             raise UsageError(

@@ -22,7 +22,7 @@ import numpy.typing as npt
 import polars as pl
 
 from truecost.core.application import Application
-from truecost.errors import InputError, TruecostError, UsageError, counted, first_five, named
+from truecost.errors import InputError, TruecostError, UsageError, counted, first_five, named, near
 from truecost.formats import Table
 from truecost.formats.compound import matrix_of, without_prefix
 from truecost.formats.table import mapped_column, refuse_rows, refuse_values
@@ -31,8 +31,8 @@ from truecost.study.columns import Options, refuse_empty
 
 Floats = npt.NDArray[np.float64]
 BINARY = ("nontarget", "target")  # the classes of a detection task
-TARGETS, NONTARGETS = "target 1 true bonafide", "nontarget non-target 0 false spoof"
-TARGET_WORDS = dict.fromkeys(TARGETS.split(), 1) | dict.fromkeys(NONTARGETS.split(), 0)
+TARGETS, NONTARGETS = "target, 1, true, bonafide", "nontarget, non-target, 0, false, spoof"
+TARGET_WORDS = dict.fromkeys(TARGETS.split(", "), 1) | dict.fromkeys(NONTARGETS.split(", "), 0)
 
 
 def truth_of(table: Table, options: Options) -> tuple[str, str]:
@@ -49,8 +49,8 @@ def truth_of(table: Table, options: Options) -> tuple[str, str]:
         raise UsageError(f"{table.source}: {' and '.join(keys)} are both named: name one")
     array = "labels=ARRAY, " if table.in_memory else ""
     raise UsageError(
-        f"{table.source}: no column gives the labels; {table.listed}: --map label=COLUMN, "
-        f"{array}or give a --key"
+        f"{table.source}: {table.headless}no column gives the labels; {table.listed}: name it "
+        f"with --map label=COLUMN, {array}or give a --key FILE"
     )
 
 
@@ -86,8 +86,8 @@ def classes_of(
     if options.target is not None:
         if options.target not in present:
             raise InputError(
-                f"{table.source}: no trial has the label {options.target!r}; the "
-                f"labels are {first_five(present)}"
+                f"{table.source}: no trial has the label {options.target!r}"
+                f"{near(options.target, present)}; the labels are {first_five(map(repr, present))}"
             )
         return _code(texts, {t: int(t == options.target) for t in present}), BINARY, True
     binary = {t: TARGET_WORDS[t.lower()] for t in present if t.lower() in TARGET_WORDS}
@@ -97,7 +97,8 @@ def classes_of(
         or (options.kind == "decision" and options.classes is None and len(binary) == len(present))
     ):
         if outside := [t for t in present if t not in binary]:
-            refuse_labels(table, outside)
+            first = int(texts.is_in(outside).arg_true()[0])
+            refuse_labels(table, outside, table.where(int(places[first])))
         return _code(texts, binary), BINARY, True
     names = (
         options.classes
@@ -116,16 +117,19 @@ def classes_of(
         where = first_five(f"{texts[r]!r} at {table.where(int(places[r]))}" for r in rows.head(6))
         raise InputError(
             f"{table.source}: {counted(len(rows), 'label', 'are')} none of the classes "
-            f"{first_five(names)}: {where}; name the classes in the order of scores: --classes"
+            f"{first_five(map(repr, names))}: {where}; name the classes in the order of the "
+            f"scores with --classes"
         )
     return _code(texts, {n: k for k, n in enumerate(names)}), names, False
 
 
-def refuse_labels(table: Table, outside: Sequence[str]) -> NoReturn:
-    """Refuse labels that are neither target nor nontarget: InputError."""
+def refuse_labels(table: Table, outside: Sequence[str], first: str = "") -> NoReturn:
+    """Refuse labels that are neither target nor nontarget; `first`: place of one: InputError."""
+    at = f" (the first at {first})" if first else ""
     raise InputError(
-        f"{table.source}: {named('label', outside, 'are')} neither target ({TARGETS}) nor "
-        f"nontarget ({NONTARGETS}): name the targets, --target LABEL; all others are nontargets"
+        f"{table.source}: {named('label', [*map(repr, outside)])}{at} "
+        f"{'is' if len(outside) == 1 else 'are'} neither target ({TARGETS}) nor nontarget "
+        f"({NONTARGETS}): name the label of the targets with --target LABEL"
     )
 
 
@@ -148,7 +152,10 @@ def decisions_of(table: Table, options: Options, classes: Sequence[str]) -> Floa
     lower = texts if known else texts.str.to_lowercase()
     unknown = lower.is_not_null() & ~lower.is_in(list(codes))
     fault = f"none of {first_five(codes)}"
-    refuse_values(table, unknown, "decision", fault, lambda r: repr(texts[r]), verb="are")
+    numbers = texts.filter(unknown).cast(pl.Float64, strict=False).null_count() == 0
+    advice = "; name the decision for the target with --target, or the classes with --classes"
+    advice = "; if these numbers are scores, use --type llr|posterior|score" if numbers else advice
+    refuse_values(table, unknown, "decision", fault, lambda r: repr(texts[r]), advice, verb="are")
     values = [float(value) for value in codes.values()]
     coded = lower.replace_strict(list(codes), values, default=None, return_dtype=pl.Float64)
     return coded.fill_null(float("nan")).to_numpy()
@@ -166,7 +173,7 @@ def log_odds(scores: Floats, classes: tuple[str, ...] | None, options: Options) 
             return np.asarray(logs - np.log(-np.expm1(logs)))
     names = options.classes or classes or tuple(str(k) for k in range(scores.shape[1]))
     if options.target not in names:
-        raise UsageError(f"--target {options.target}: the classes are {first_five(names)}")
+        raise UsageError(f"--target {options.target}: choose one of {first_five(names)}")
     with np.errstate(divide="ignore"):
         logs = np.log(scores) if options.kind == "posterior" else scores
     k = names.index(str(options.target))
@@ -179,7 +186,7 @@ def soft_labels(
 ) -> tuple[Floats, tuple[str, ...], bool]:
     """Probabilities of being a target, shape (N,), in place of labels; class names; detection."""
     if options.kind not in ("llr", "score", "posterior", "log-posterior", "decision"):
-        raise UsageError(f"soft labels need two classes; type {options.kind} has others")
+        raise UsageError(f"soft labels need two classes, and are not for type {options.kind}")
     labels = table.numbers(column, "soft")
     outside = ~((labels >= 0) & (labels <= 1))
     refuse_rows(table, outside, ("soft label", "lie", "outside 0 to 1"), None, labels)
@@ -205,9 +212,9 @@ def refuse_untyped(table: Table, columns: Mapping[str, str]) -> NoReturn:
     if {*names} <= {*table.columns}:
         types, why = _plausible_types(table, names)
     else:
-        lost = f"; no column gives the scores, {table.listed}: --map score=COLUMN; {A_METRIC}"
+        lost = f"; no column gives the scores; {table.listed}: --map score=COLUMN; {A_METRIC}"
     raise UsageError(
-        f"{table.source}: the type of the scores is not stated{why}: use --type "
+        f"{table.source}: {table.headless}the type of the scores is not stated{why}: use --type "
         f"{'|'.join(types)}, or type = ... under [data] (see truecost list types){lost}"
     )
 
@@ -325,10 +332,8 @@ def answers_of(table: Table, mapped: str) -> tuple[npt.NDArray[np.int64], pl.Ser
     if len(names) > 1:
         for column, name in zip(columns, names, strict=True):
             _refuse_several(table, column, name)
-    rows = pl.Series("row", np.arange(len(table)))
-    said = pl.concat(
-        pl.DataFrame({"row": rows, "label": column.str.split(SEPARATOR)}) for column in columns
-    )
+    rows = np.arange(len(table))
+    said = pl.concat(pl.DataFrame({"row": rows, "label": c.str.split(SEPARATOR)}) for c in columns)
     given = said.explode("label").with_columns(pl.col("label").str.strip_chars())
     given = given.filter(pl.col("label").is_not_null() & (pl.col("label") != ""))
     return given["row"].to_numpy(), given["label"]
@@ -338,10 +343,7 @@ def _refuse_several(table: Table, column: pl.Series, name: str) -> None:
     """Refuse several labels in a cell when each annotator has a column."""
     bad = column.str.contains(SEPARATOR, literal=True).fill_null(False)
     fault = f"of the annotator {name!r} with {SEPARATOR!r}"
-    advice = (
-        f"; with one column an annotator a cell holds one label (labels separated by "
-        f"{SEPARATOR!r} stand in a single column)"
-    )
+    advice = "; where each annotator has a column, a cell contains one label"
     refuse_values(table, bad, "cell", fault, lambda r: repr(column[r]), advice)
 
 
@@ -352,10 +354,8 @@ def annotation_of(
     columns: tuple[str, ...] | None,
     ids: npt.NDArray[Any] | None,
 ) -> tuple[Annotation, tuple[str, ...], bool]:
-    """The votes of each trial, class names, and whether this is detection.
-
-    `annotators` is mapped in the options. `columns`: class names that the score columns give; `ids`
-    are for messages.
+    """The votes of each trial, class names, and whether this is detection; `columns`: class names
+    that the score columns give; `ids` are for messages.
     """
     rows, texts = answers_of(table, options.columns["annotators"])
     silent = ~np.isin(np.arange(len(table)), rows)
@@ -378,8 +378,7 @@ def _refuse_trials(
     advice: str,
 ) -> None:
     """Refuse trials that lack something: how many, what, the first five, and what to do."""
-    rows = np.flatnonzero(bad)
-    if len(rows) == 0:
+    if not len(rows := np.flatnonzero(bad)):
         return
     where = [table.where(int(r)) for r in rows[:6]]
     if ids is not None:
@@ -394,7 +393,7 @@ def refuse_priors(application: Application) -> None:
     """Refuse priors that are given where a trial may have several classes: UsageError."""
     if application.priors is not None:
         raise UsageError(
-            "priors cannot be given with --annotators any: a trial with several right labels has "
-            "no single class for a prior; leave out --prior, --priors or the "
-            "preset (--threshold sets the operating point of a detector), or use --annotators votes"
+            "priors cannot be given with --annotators any, as a trial with several right labels "
+            "has no single class: leave out --prior, --priors and --preset, or use --annotators "
+            "votes (--threshold sets the operating point of a detector)"
         )

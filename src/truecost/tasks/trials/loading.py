@@ -46,15 +46,14 @@ def check_classes(trials: Trials) -> None:
         shares = trials.class_sizes
         present = sizes_of(trials.labels, len(trials.classes)) > 0
         if not np.isfinite(shares.sum()):
-            raise InputError(f"{trials.place}: the weights add up to more than a number can hold")
+            raise InputError(f"{trials.place}: the sum of the weights is too large for a number")
         if (shares[present] == 0).any():
             light = trials.classes[int(np.flatnonzero(present & (shares == 0))[0])]
             raise InputError(f"{trials.place}: all trials of {light} have weight 0")
 
 
 NONE_HEARD = (
-    " (where nothing was detected in the audio: one nontarget in it, with a score below every "
-    "threshold)"
+    " (if nothing was detected in the audio, add one nontarget with a score below every threshold)"
 )
 Columns = Mapping[str, npt.ArrayLike]
 _HOW = (

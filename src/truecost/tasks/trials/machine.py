@@ -123,15 +123,15 @@ def completed(table: Table, options: Options, kind: str, column: str) -> Complet
     texts, said = table.texts(column, "label"), table.texts(name, "machine")
     if said.null_count():
         raise InputError(
-            f"{table.source}: {counted(said.null_count(), 'judgement', 'are')} missing in the "
-            f"machine's column {name!r}, the first at "
+            f"{table.source}: {counted(said.null_count(), 'judgement', 'are')} missing in "
+            f"the column {name!r} of --machine, the first at "
             f"{table.where(int(said.is_null().arg_true()[0]))}: it must judge every trial"
         )
     there = ~texts.is_null() & ~texts.str.to_lowercase().is_in([*NO_NUMBER])
     if not there.any():
         raise InputError(
-            f"{table.source}: no trial has a label in the column {column!r}: without human labels "
-            f"the machine's cannot be corrected"
+            f"{table.source}: no trial has a label in the column {column!r}: without human "
+            "labels, the machine labels cannot be corrected"
         )
     numbers = said.cast(pl.Float64, strict=False)
     share = not numbers.null_count() and bool(numbers.is_between(0, 1).all())
@@ -153,9 +153,9 @@ def _refuse_words(
     """Refuse what a machine says that is no class: InputError."""
     if outside:
         raise InputError(
-            f"{table.source}: the machine's column {options.machine!r} holds "
-            f"{first_five(outside)}: give a class of {first_five(classes)}, or the probability of "
-            f"the target"
+            f"{table.source}: the column {options.machine!r} of --machine contains "
+            f"{first_five(outside)}: its values must be classes ({first_five(classes)}) or "
+            f"probabilities of the target"
         )
 
 
@@ -364,6 +364,7 @@ def remarks_on(rows: Sequence[Estimate], trials: int) -> list[str]:
             said.append(f"{known}: {more:,.0f} more of the same kind would halve its interval")
         else:
             said.append(
-                f"{known}: labels of all of them would not halve its interval, more trials would"
+                f"{known}: human labels for all trials would not halve its interval, but more "
+                "trials would"
             )
     return said

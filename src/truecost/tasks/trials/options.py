@@ -60,7 +60,7 @@ class TrialsScoring:
         Lowest probability of a class, between 0 and 0.5. Default: no clipping.
     allow_reversed : bool
         Whether scores are accepted that are significantly higher for nontargets than for targets
-        (the 99.9 % interval of the area under the ROC curve is below 0.5).
+        (the 99.9% interval of the area under the ROC curve is below 0.5).
     whole_shares : tuple of float, optional
         For a subset: shares of the classes in the whole data. They keep the training prior and the
         prior of the decisions equal in all subsets.
@@ -92,8 +92,8 @@ class TrialsScoring:
             return
         if np.ndim(self.training_prior) == 0:
             raise UsageError(
-                f"training_prior is {self.training_prior}: give that of each class, such as "
-                f"(0.5, 0.5)"
+                f"training_prior is {self.training_prior}: give a prior for each class, such as "
+                "(0.5, 0.5)"
             )
         check_priors(self.training_prior)
 
@@ -105,7 +105,7 @@ def choices_of(_study: object, data: DataTable, _reader: object) -> TrialsScorin
         training = (1 - training, training)
     if data.threshold == "bayes" and data.type == "score":
         raise UsageError(
-            "--threshold bayes takes likelihood ratios or posteriors, and type score has neither: "
+            "--threshold bayes needs likelihood ratios or posteriors, and type score has neither: "
             "give a number, or make likelihood ratios by truecost calibrate"
         )
     return TrialsScoring(
@@ -214,7 +214,7 @@ class ThresholdTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True
         ]
         if self.least_cost:
             if self.by == "upper":
-                raise UsageError("--by upper is for a limit, not for --least-cost")
+                raise UsageError("--by upper is for a limit, not for --least-cost: leave it out")
             found.append(Rule(LEAST_COST, "act_dcf"))
         if not found:
             raise UsageError(

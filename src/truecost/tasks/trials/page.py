@@ -181,13 +181,16 @@ def chosen(story: Story) -> Section | None:
     if not story.described_as(Chosen):
         return None
     table = by_measure("Each threshold", list(story.rows))
-    text = "Each row is a threshold on one set; below, the threshold in use is the first one."
+    text = (
+        "Each row is a threshold on one set. In the pictures below, the first threshold is the "
+        "threshold in use."
+    )
     return Section("Evaluation of the thresholds", text, tables=(table,))
 
 
 TESTED = (
     "A threshold looks better on the data where it was chosen (dev) than it is; the intervals "
-    "allow for that. The values on test are those to expect in use."
+    "allow for that. Expect the values on test in use."
 )
 
 
@@ -253,9 +256,14 @@ def claims(story: Story) -> Section:
         )
         for claim in story.described_as(Claim)
     )
-    text = "Over seeds and training sets, or over seeds alone if one training list was held fixed."
+    text = (
+        "The claims are about seeds and training sets, or about seeds alone if one training list "
+        "was held fixed."
+    )
     if single:
-        text += " If single runs favour both sides, one run of each misleads."
+        text += (
+            " If single runs favour both methods, a comparison of one run of each is misleading."
+        )
     return Section("Claims about methods", text, lines=lines)
 
 
@@ -267,7 +275,7 @@ def _decided(found: SingleRuns) -> str:
     """The verdicts of pairs of single runs."""
     sides = {"better": found.better, "worse": found.worse, "inconclusive": found.inconclusive}
     shares = (f"{percent(round(n / found.pairs, 4))} {side}" for side, n in sides.items())
-    return f"Of {found.pairs} pairs of one run of each: {', '.join(shares)}."
+    return f"{found.pairs} pairs of one run of each method: {', '.join(shares)}."
 
 
 def variance(story: Story) -> Section:

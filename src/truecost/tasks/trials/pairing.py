@@ -28,8 +28,8 @@ def pair(trials: Sequence[Trials]) -> list[Trials]:
     for system in trials:
         if system.ids is None:
             raise UsageError(
-                f"{system.place}: systems are compared trial by trial, which needs ids: --map "
-                f"id=COLUMN"
+                f"{system.place}: systems are compared trial by trial, which needs ids: name the "
+                f"column with --map id=COLUMN"
             )
     first = trials[0]
     paired = [first]
@@ -78,8 +78,9 @@ def _pair_large(trials: Sequence[Trials]) -> list[Trials]:
     for system in trials:
         if SAME not in system.made:
             raise UsageError(
-                f"{system.place}: systems are compared trial by trial; read in parts this needs an "
-                f"id for all of them: --map id=COLUMN, and --engine serial where one is small"
+                f"{system.place}: systems are compared trial by trial, which needs ids if they "
+                "are read in parts: name their column with --map id=COLUMN, and use --engine "
+                "serial for a small system"
             )
         if system.made[SAME] != first.made[SAME]:
             raise InputError(
@@ -99,7 +100,7 @@ def _aligned(a: Trials, b: Trials) -> Trials:
     places = None if same else _places(a, b, ids, other)
     if a.classes != b.classes:
         raise InputError(
-            f"{a.name} and {b.name} have other classes: {first_five(a.classes)} against "
+            f"{a.name} and {b.name} have different classes: {first_five(a.classes)} against "
             f"{first_five(b.classes)}; name them all with --classes"
         )
     return b if places is None else b.take(places)
@@ -149,7 +150,10 @@ def _matched(left: Array, right: Array) -> Ints:
 def _same_trials(a: Trials, b: Trials) -> None:
     """Refuse trials of another label, weight, stratum or unit."""
     if set(a.units) != set(b.units):
-        raise InputError(f"{a.name} and {b.name} have other units: {[*a.units]}, {[*b.units]}")
+        raise InputError(
+            f"{a.name} and {b.name} have different units: {[*a.units]}, {[*b.units]}. Name the "
+            "same unit columns for both"
+        )
     of_a, of_b = (None if t.annotation is None else t.annotation.votes for t in (a, b))
     units = [
         (f"unit {n}", s, t) for n in a.units for s, t in zip(a.units[n], b.units[n], strict=True)

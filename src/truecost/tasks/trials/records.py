@@ -229,12 +229,13 @@ class Trials(Rows):
         if near := {k: SIMILAR[k] for k in columns if k in SIMILAR}:
             meant = ", ".join(f"{k} (did you mean {v}?)" for k, v in near.items())
             raise UsageError(
-                f"{name}: there is no argument {meant}; call a further column otherwise"
+                f"{name}: there is no argument {meant}; give a further column another name"
             )
         if taken := [k for k in columns if k in (*flat, "label", "score", "id", "unit", "weight")]:
             raise UsageError(
-                f"{name}: a further column cannot be named {first_five(taken)}: this name belongs "
-                f"to the arguments; use another name"
+                f"{name}: a further column cannot be named {first_five(taken)}, as arguments have "
+                f"these "
+                f"names: use another name"
             )
         further_columns(columns, Trials.from_arrays, "trial", MAP_KEYS)
         flat |= {k: np.asarray(v) for k, v in given.items() if v is not None}
@@ -243,7 +244,8 @@ class Trials(Rows):
         sizes = {k: len(v) for k, v in flat.items()} | {"score": len(matrix)}
         if len(set(sizes.values())) != 1:
             raise InputError(
-                f"{name}: the arrays have different lengths ({sizes}); each needs one entry a trial"
+                f"{name}: the arrays have different lengths ({sizes}): each trial needs one entry "
+                "in each array"
             )
         table = Table(
             name,
@@ -365,4 +367,6 @@ def _check_shapes(name: str, arrays: Mapping[str, Array], most: int) -> None:
         if not 1 <= array.ndim <= most:
             has = f"the shape {array.shape}" if array.ndim else f"a single value, {array.item()!r}"
             form = "(N,) or (N, K)" if most == 2 else "(N,)"
-            raise InputError(f"{name}: {what} has {has}: one entry a trial is needed, shape {form}")
+            raise InputError(
+                f"{name}: {what} has {has}: give one entry for each trial, shape {form}"
+            )

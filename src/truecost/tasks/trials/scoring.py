@@ -32,7 +32,7 @@ from truecost.core.scoring import Batch, Scoring
 from truecost.errors import InputError, UsageError, first_five
 from truecost.names import MEAN, POSTERIORS, SCORE_TYPES
 from truecost.task import Dims
-from truecost.tasks.measures import find, registry
+from truecost.tasks.measures import find, registry, tasks_of
 from truecost.tasks.trials import counting
 from truecost.tasks.trials.labels import refuse_priors
 from truecost.tasks.trials.measures.thresholds import AT_RATES
@@ -123,8 +123,8 @@ def _allowed(measure: Measure, trials: Trials, available: set[str]) -> Measure:
         )
     if "accepted" in measure.parts and not trials.several_right:
         raise UsageError(
-            f"measure {measure.label!r} is for several annotators of whom any may be right: "
-            f"--annotators any with --map annotators=a+b+c"
+            f"measure {measure.label!r} is for several annotators of whom any may be right: use "
+            "--annotators any with --map annotators=a+b+c"
         )
     if "accepted" in measure.parts and not available:
         raise UsageError(
@@ -157,9 +157,10 @@ def _allowed(measure: Measure, trials: Trials, available: set[str]) -> Measure:
         raise UsageError(NOT_SPOOFED if trials.spoofing is None else NEEDED)
     if lacking:
         if measure.parts[0] not in {part for parts in PARTS_OF.values() for part in parts}:
+            own = tasks_of(measure)
             raise UsageError(
-                f"measure {measure.label!r} is not for trials: truecost list measures names the "
-                f"task that it is for"
+                f"measure {measure.label!r} is not for trials, but for {' and '.join(own)}: "
+                f"truecost {own[0]} score --measure {measure.label}"
             )
         needed = {*measure.parts} - {"audio"}  # hours go with every type
         wanted = [k for k, parts in PARTS_OF.items() if needed <= {*parts}]
@@ -170,9 +171,9 @@ def _allowed(measure: Measure, trials: Trials, available: set[str]) -> Measure:
             )
         raise UsageError(
             f"measure {measure.label!r} cannot be computed from type {trials.kind} "
-            f"({SCORE_TYPES[trials.kind]}): it needs "
-            + (f"decisions: give the threshold in use, {THRESHOLD}, or " * undecided)
-            + f"type {' or '.join(wanted)}"
+            f"({SCORE_TYPES[trials.kind]}): "
+            + (f"give the threshold in use, {THRESHOLD}, or " * undecided)
+            + f"use scores of type {first_five([*wanted[:-1], f'or {wanted[-1]}'], 9)}"
             + ("; truecost calibrate makes likelihood ratios" if trials.kind == "score" else "")
         )
     return measure
@@ -329,7 +330,7 @@ def batches(trials: Trials, scoring: Scoring, dims: Dims, whole: Scoring | None)
             scoring.refuse_bca_of_samples()
         if scoring.plan.scheme == "blocks" and len(batch.evidence.factors) > 1:
             raise UsageError(
-                f"moving blocks need one factor in time order; mapped are "
+                f"moving blocks need one unit column in time order, but there are "
                 f"{', '.join(batch.evidence.factors)}"
             )
         finish = _with_labels(trials, scoring, evidence, asked)

@@ -46,10 +46,13 @@ def trade_off(story: Story) -> Section:
     )
     costs = [c for curves in curves_of(story) for c in curves.cost]
     if any(c.actual is None for c in costs):
-        text += " Without a deployed threshold, the ring is the one of least cost for these data."
+        text += (
+            " Without a deployed threshold, the ring marks the threshold of least cost for these "
+            "data."
+        )
     applications = list(dict.fromkeys(part.application for part in story.parts))
     if len(applications) > 1:
-        text += f" DET points are those of the application {applications[0]}."
+        text += f" The DET points are for the application {applications[0]}."
     return Section("Errors and threshold", text, found, sliders=_sliders(story))
 
 
@@ -158,7 +161,10 @@ def costs_of_decisions(story: Story) -> Section | None:
     }
     if not found:
         return None
-    text = "The given cost of each decision: decisions are those of least expected cost."
+    text = (
+        "The table shows the given cost of each decision. A system makes the decision of least "
+        "expected cost."
+    )
     return Section("Cost matrix", text, of_each(pictures.cost_matrix, found))
 
 

@@ -33,7 +33,7 @@ LEVEL = 0.999  # of the interval of the AUC that must lie below 0.5
 def beyond_chance(
     scores: Floats, targets: Mask, sides: UnitColumns, weights: Floats | None = None
 ) -> bool:
-    """Whether the two-sided 99.9 % interval of the AUC lies below 0.5.
+    """Whether the two-sided 99.9% interval of the AUC lies below 0.5.
 
     The variance of the AUC is that of the placement values of the trials (DeLong et al. 1988),
     added up within units (Obuchowski 1997); over crossed factors the sum of theirs. It is at least
@@ -181,13 +181,14 @@ def _same_ids(table: Table, wanted: Table, options: Options) -> list[Check]:
     column = options.column("id", table)
     if column is None:
         raise UsageError(
-            f"{table.source}: no column gives the ids; {table.listed}: --map id=COLUMN"
+            f"{table.source}: {table.headless}no column gives the ids; {table.listed}: name it "
+            f"with --map id=COLUMN"
         )
     own, asked = table.texts(column, "id"), wanted.texts(column, "id")
-    refuse_repeated(wanted.source, asked)
+    refuse_repeated(wanted.source, asked, where=wanted.where)
     found: list[Check] = []
     try:
-        refuse_repeated(table.source, own)
+        refuse_repeated(table.source, own, where=table.where)
     except InputError as error:  # ids beside the repeated ones may be missing or foreign too
         found.append(Check("trials", "error", str(error)))
     extra = own.filter(~own.is_in(asked.implode()).fill_null(value=False)).fill_null("(empty)")
@@ -200,7 +201,10 @@ def _same_ids(table: Table, wanted: Table, options: Options) -> list[Check]:
         said = f"{counted(len(absent), 'trial')} of the list {wanted.source} without a score"
         state: State = "error" if options.missing == "error" else "warning"
         found.append(Check("trials", state, f"{table.source}: {said}: {first_five(absent)}"))
-    said = f"{table.source}: the ids are those of the {counted(len(wanted), 'trial')} asked for"
+    said = (
+        f"{table.source}: the ids are exactly those of the {counted(len(wanted), 'trial')} asked "
+        "for"
+    )
     return found or [Check("trials", "ok", said)]
 
 
@@ -217,7 +221,7 @@ def _scores(table: Table, options: Options, stated: bool) -> str:
     )
     kind = f"of type {options.kind}" if stated else "(their type was not stated: --type)"
     if options.kind == "decision":
-        kind += "; which decisions there are is checked with the key"
+        kind += "; the decisions themselves are checked with the key"
     return f"{table.source}: {counted(len(scores), 'score')} {kind}"
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
+from truecost.core.digits import shown_naive
 from truecost.core.flags import Flag
 from truecost.core.scoring import Scoring
 from truecost.errors import UsageError, counted
@@ -75,8 +76,8 @@ def _score_problems(trials: Trials, scoring: Scoring) -> list[str]:
         if not low < at <= high:
             what = "no score reaches" if high < at else "every score reaches"
             found.append(
-                f"{what} the threshold {at:.3g} (they go from {low:.3g} to {high:.3g}): if they "
-                f"are not likelihood ratios, calibrate them or use --type score"
+                f"{what} the threshold {at:.3g} (scores go from {low:.3g} to {high:.3g}): if the "
+                f"scores are not likelihood ratios, calibrate them or use --type score"
             )
     if (
         trials.kind in POSTERIORS
@@ -101,19 +102,18 @@ def flagged(flag: Flag, parts: Sequence[Part]) -> str:
 
 def on_imbalance(part: Part) -> list[Problem]:
     """Accuracy of trials that are nearly all of one class, where it was asked for."""
-    found = []
-    for trials in part.systems:
-        if not isinstance(trials, Trials) or "accuracy" not in part.scoring[trials.name].measures:
-            continue
-        largest = class_shares(trials).max()
-        if largest >= IMBALANCED:
-            message = (
-                f"accuracy: {100 * largest:.3g} % of the trials are of one class, so errors on "
-                f"others hardly count: use nec with their cost (--cost-miss)"
-            )
-            rule = "accuracy-on-imbalanced-data"
-            found.append(Problem(kind="advice", message=message, rule=rule))
-    return found
+    asked = {name for name, scoring in part.scoring.items() if "accuracy" in scoring.measures}
+    rows = (e for e in part.estimates if e.measure == "accuracy" and "subset" not in e.dims)
+    return [
+        Problem(
+            kind="advice",
+            message=f"accuracy: {shown_naive(row)} of the trials are of one class, so errors on "
+            f"others hardly count: use nec with their cost (--cost-miss)",
+            rule="accuracy-on-imbalanced-data",
+        )
+        for row in rows
+        if row.dims["system"] in asked and row.naive is not None and row.naive >= IMBALANCED
+    ]
 
 
 def on_shared(part: Part) -> list[Problem]:
@@ -126,8 +126,8 @@ def on_shared(part: Part) -> list[Problem]:
     return [
         Problem(
             kind="data",
-            message=f"{one.system}: {one.shared} of the test set: also among the data that "
-            f"chose the threshold, so figures there are optimistic",
+            message=f"{one.system}: the data that chose the threshold also contain {one.shared} of "
+            f"the test set, so the figures on the test set are optimistic",
         )
         for one in found
     ]
@@ -298,16 +298,16 @@ def check(study: "Study") -> None:
     kinds = {data.over(study.data).type for data in (*study.systems.values(), study.data)}
     if kinds == {"values"} and study.measures and not only_means(study.measures):
         other = next(name for name in study.measures if not only_means([name]))
-        raise UsageError(f"--type values: there are no scores for {other}: take mean:COLUMN")
+        raise UsageError(f"--type values: {other} needs scores: use --measure mean:COLUMN")
     numbers = kinds == {"number"} or only_means(study.measures) or kinds == {"values"}
     if numbers and study.application.given():
         given = ", ".join(f"--{key.replace('_', '-')}" for key in study.application.given())
-        raise UsageError(f"{given}: numbers have no class errors: leave it out")
+        raise UsageError(f"{given} is for classes, and these are numbers: leave it out")
     spurious = study.given("spurious")
     if not spurious:
         return
     if study.given("methods"):
-        raise UsageError("[spurious] is for systems; the study has [methods]")
+        raise UsageError("the study has [spurious] and [methods]: remove one of them")
     if "samples" not in spurious:
         raise UsageError("[spurious] needs samples = FILE, a table of samples with their ids")
     if study.collections and not study.systems:

@@ -102,7 +102,7 @@ def _check_change(settings: DigitSettings) -> None:
             "appear every day; leave it out"
         )
     if settings.change == "classes" and settings.degrees is not None:
-        raise UsageError("[source] degrees are for change = 'rotation': leave it out")
+        raise UsageError("[source] degrees are for change = 'rotation': leave them out")
 
 
 def _phases(settings: DigitSettings) -> list[tuple[str, ...]]:
@@ -305,7 +305,7 @@ def make_recordings(settings: RecordingSettings, seed: int) -> Course:
     """The course of recordings; the same for every seed."""
     del seed
     if not settings.outputs:
-        raise UsageError("[source] outputs = [] names no output: give one file at least")
+        raise UsageError("[source] outputs = [] names no file: give at least one")
     table = replace(read(settings.recordings), mapped_by="[source]")
     table.texts("recording", "recording")
     ids = ids_of(table, "recording")

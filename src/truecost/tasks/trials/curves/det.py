@@ -222,7 +222,7 @@ def score_at(sweep: Sweep, share: float, priors: tuple[float, float] = (0.5, 0.5
 
 
 def central_scores(sweep: Sweep) -> tuple[float, float]:
-    """Scores that leave out the lowest and highest 1 % of the trials, both classes alike."""
+    """Quantiles of 1% and 99% of the scores, where both classes have the same total weight."""
     finite = sweep.ranking.finite
     if finite.start >= finite.stop:
         return -1.0, 1.0

@@ -318,7 +318,7 @@ class Predictions:
         return np.diff(starts, append=len(ranking.scores)).astype(np.float64)
 
     def columns(self) -> Floats:
-        """Edges of the histogram: of log odds over all but the outermost 1 % on either side."""
+        """Edges of the histogram: of log odds over all but the outermost 1% on either side."""
         if self.scale != "llr":
             return np.linspace(0, 1, COLUMNS + 1)
         low, high = (end + self.shift for end in central_scores(self.sweep))

@@ -214,8 +214,9 @@ MEASURES: tuple[Measure, ...] = (
         "Macro F1",
         "paper 003, 3.1",
         Rule("log1m", _balanced, edge=True, bounds=_UNIT),
-        advice="turns one decision among classes into many between two, and ignores the costs of "
-        "errors: compare by nec with a cost matrix (Ferrer et al. 2024, 3.1)",
+        advice="turns one decision among several classes into many decisions between two classes, "
+        "and ignores the costs of errors: compare by nec with a cost matrix (Ferrer et al. 2024, "
+        "3.1)",
         rule="macro-f1",
     ),
     _of(
@@ -233,7 +234,8 @@ MEASURES: tuple[Measure, ...] = (
         "Cohen 1960",
         Rule("log1m", _balanced, edge=True, bounds=(-1.0, 1.0)),
         advice="its chance agreement depends on the decisions of the system itself, and it ignores "
-        "the costs of errors: nte divides by the naive baseline (Ferrer et al. 2024, 3.1)",
+        "the costs of errors: use nte, which divides by the naive baseline (Ferrer et al. 2024, "
+        "3.1)",
         rule="f-score",
     ),
     _of(

@@ -247,7 +247,7 @@ def nte(totals: Totals, application: Application) -> Result:
     """Total error rate divided by that of the best constant decision: `sum_k P_k (1 - R[k, k]) / (1
     - max_k P_k)`.
 
-    Abstaining counts as an error. Example: an accuracy of 90 % with a majority class of 95 % gives
+    Abstaining counts as an error. Example: an accuracy of 90% with a majority class of 95% gives
     2.0. Range [0, inf); lower is better. Naive baseline: 1.0 (always the class of highest prior).
     Ferrer et al. 2024, section 3.5.
     """
@@ -354,9 +354,7 @@ def abstained(totals: Totals, application: Application) -> Result:
     return weigh(application.class_priors(counts), rates[..., classes]), NONE
 
 
-_ACCURACY = (
-    "accuracy means little without its naive baseline, the share of the largest class; prefer nte"
-)
+_ACCURACY = "it means little without its naive baseline, the share of the largest class; prefer nte"
 _of = partial(measure, ("decisions",))
 _detection = partial(_of, detection=True)
 _rate = partial(_of, shown_in="percent")

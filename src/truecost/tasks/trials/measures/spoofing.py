@@ -155,8 +155,8 @@ def _at_least(totals: Totals, _: Application, costs: Costs) -> list[Rate]:
 
 
 _CHOSEN = (
-    "it chooses its threshold on the evaluation data: it does not show the quality of "
-    "decisions in use"
+    "its threshold is chosen on the evaluation data, so it does not show the quality of decisions "
+    "in use"
 )
 _LACKING = "there is no target, no nontarget or no spoofed trial"
 _A_DCF = Measure(

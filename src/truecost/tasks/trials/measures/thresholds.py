@@ -165,7 +165,7 @@ def share_per_hour(totals: Totals, rate: float) -> float:
 def _per_hour(text: str) -> float:
     rate = float(text)
     if not (np.isfinite(rate) and rate >= 0):
-        raise ValueError("give false alarms an hour, a finite number from 0 up")
+        raise ValueError("give the number of false alarms per hour, at least 0")
     return rate
 
 
@@ -246,11 +246,11 @@ def _at_least_normalised(totals: Totals, application: Application) -> list[Rate]
 
 
 _CHOSEN = (
-    "it chooses its threshold on the evaluation data: it does not show the quality of "
-    "decisions in use"
+    "its threshold is chosen on the evaluation data, so it does not show the quality of decisions "
+    "in use"
 )
 _SWEPT = (
-    "it sweeps all thresholds: it does not show the quality of decisions in use; prefer "
+    "it sweeps all thresholds, so it does not show the quality of decisions in use; prefer "
     "act_dcf or cllr"
 )
 _of = partial(measure, ("ranking",), detection=True)
