@@ -28,6 +28,7 @@ html_math_renderer = "mathml"  # of `formulas`: no network and no script
 html_theme = "furo"
 html_static_path = ["_static"]
 html_css_files = ["truecost.css"]
+html_js_files = ["sidebar.js"]
 html_search_scorer = str(Path(__file__).parent / "_static" / "scorer.js")
 html_title = f"truecost {version}"
 html_show_sphinx = False

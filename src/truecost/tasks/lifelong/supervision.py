@@ -55,11 +55,11 @@ OF_EFFORT: tuple[tuple[str, str, str, str], ...] = (  # on the test set; offline
     ("n_corrections", "Parts corrected or confirmed", EFFORT, "corrections"),
     ("help_seconds", "Seconds of help", EFFORT, "seconds"),
     ("help_words", "Words entered", EFFORT, "words"),
-    ("help_actions", "Actions of help", EFFORT, "actions"),
+    ("help_actions", "Simple actions (such as edits)", EFFORT, "actions"),
     ("offline_answers", "Offline answers", OFFLINE, "answers"),
     ("offline_seconds", "Seconds of offline help", OFFLINE, "seconds"),
     ("offline_words", "Offline words entered", OFFLINE, "words"),
-    ("offline_actions", "Actions of offline help", OFFLINE, "actions"),
+    ("offline_actions", "Offline simple actions (such as edits)", OFFLINE, "actions"),
 )
 
 

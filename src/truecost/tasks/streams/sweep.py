@@ -128,8 +128,9 @@ def advice_of(
     Returns
     -------
     tuple of SweepAdvice
-        Advice by the objective, then by `act_dcf` (cost of errors only). For each measure: each
-        strategy with several budgets, then all strategies together, if there are several.
+        Advice by the objective, then by `act_dcf` (cost of errors only). Each measure has an entry
+        for every strategy with several budgets, and then, if there are several strategies, one
+        for all of them together.
 
     Raises
     ------
