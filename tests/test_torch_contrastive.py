@@ -305,7 +305,7 @@ def test_more_items_than_a_minibatch_holds():
         ("detection", {"hidden": [0]}, "Expected int >= 1, in hidden"),
         ("detection", {"margin": -1}, "Expected float > 0.0, in margin"),
         ("detection", {"patience": 0}, "Expected int >= 1, in patience"),
-        ("classes", {"class_weight": {"x": 1.0}}, "of 'x': classes are c, a, b"),
+        ("classes", {"class_weight": {"x": 1.0}}, "names 'x', but the classes are c, a, b"),
     ],
 )
 def test_wrong_settings(kind, options, message):
@@ -318,9 +318,9 @@ def test_wrong_data():
     learner = made()
     taught(learner, 1)
     short = Batch(2, ("a",), np.ones((1, 3)))
-    with pytest.raises(InputError, match="batch 2: items have 3 features, and had 5 before"):
+    with pytest.raises(InputError, match="batch 2: items have 3 features, but earlier items had 5"):
         learner.predict(short)
-    with pytest.raises(InputError, match="batch 2: items have 3 features, and had 5 before"):
+    with pytest.raises(InputError, match="batch 2: items have 3 features, but earlier items had 5"):
         learner.adapt(short, Answered(short, (Answer("a", "1"),)))
     with pytest.raises(InputError, match="item 'a': feature 2 is inf"):
         learner.predict(Batch(2, ("a",), np.array([[0, np.inf, 0, 0, 0]])))
