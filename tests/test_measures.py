@@ -72,7 +72,7 @@ def test_total_error_with_a_large_majority():
 
 
 def test_always_accepting_ninety_percent_targets():
-    """Recall 100, precision 90, FPR 100, FDR 10 % (paper 001, A.1)."""
+    """Recall 100, precision 90, FPR 100, FDR 10% (paper 001, A.1)."""
     trials = tc.Trials.from_arrays([1] * 10, [1] * 9 + [0], kind="decision")
     found = [value(trials, name).value for name in ("recall", "precision", "fpr", "fdr")]
     assert found == pytest.approx([1.0, 0.9, 1.0, 0.1])

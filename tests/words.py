@@ -42,9 +42,7 @@ PATTERNS = (
     Pattern(r"what (?:the )?(?:trials|items) share", "unit column"),
     Pattern(r"\binterval that holds\b", "confidence interval"),
     Pattern(r"\bbeware\b", "warning"),
-    Pattern(
-        r"\d %(?! ?[\d(]|\})", "95%", right="at most 10 % false alarms", why="the name of a cell"
-    ),
+    Pattern(r"\d %(?! ?\d|\})", "95%", right="at most 10 % false alarms", why="the name of a cell"),
     Pattern(r"\bunless (?:given|said|told|named)\b", "Default: VALUE"),
     Pattern(
         r"\bpaper \d{3}\b",
