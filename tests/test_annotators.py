@@ -687,3 +687,19 @@ def test_a_detector_with_several_right_labels_has_a_report(run, tmp_path):
     assert "accepted_nec" in out
     assert "accepted_nec" in (tmp_path / "out" / "report.html").read_text()
     assert not (tmp_path / "out" / "curves.parquet").exists()  # no curve has one true class
+
+
+def test_soft_labels_replace_a_column_of_labels_that_was_not_asked_for():
+    columns = {
+        "id": ["a", "b", "c"],
+        "score": [1.0, -1.0, 2.0],
+        "label": [1, 0, 1],
+        "p": [0.9, 0.2, 1.0],
+    }
+    found = loaded(columns, {"id": "id", "score": "score", "soft": "p"}, "llr")
+    alone = loaded(
+        {k: v for k, v in columns.items() if k != "label"},
+        {"id": "id", "score": "score", "soft": "p"},
+        "llr",
+    )
+    assert (found.labels == alone.labels).all()

@@ -91,7 +91,7 @@ def test_a_group_on_both_sides():
     [leak] = check(read(rows), plan=FEW).leaks
     assert (leak.rule, leak.count, leak.sets) == ("shared-groups", 1, ("train", "eval"))
     assert leak.examples == ("train0 (train, line 2; eval, line 1502)",)
-    assert "--map group=spk" in leak.message
+    assert "--map id=ID,group=spk" in leak.message
     found = check(read(rows), shared=["spk"], plan=FEW)
     assert not found.leaks
     assert [f.kind for f in of(found, "shared-groups")] == ["note"]

@@ -343,3 +343,14 @@ def test_values_of_each_utterance():
     items = count(texts(RIGHT), texts(FOUND), TextOptions(), "mine")
     assert items.each(tc.find("wer")) == pytest.approx([1 / 3, 2 / 3, np.nan], nan_ok=True)
     assert items.badness().tolist() == [1, 2, 1]
+
+
+def test_texts_without_other_columns_are_joined_by_their_id(table):
+    right, found = (
+        table("ref.csv", "id,text\na,x y\nb,z\n"),
+        table("hyp.csv", "id,text\nb,z\na,x\n"),
+    )
+    by_id, as_it_is = (
+        count(right, found, options, "mine") for options in (TextOptions(by="id"), TextOptions())
+    )
+    assert words(by_id, "deletions") == words(as_it_is, "deletions") == {"a": 1, "b": 0}

@@ -286,7 +286,9 @@ def _no_command(word: str, said: str, arguments: list[str]) -> str:
         return f"there is no option {word} here{hint}{after}"
     if "commands: score" in said:
         place = arguments.index(word)
-        better = shlex.join(["truecost", *arguments[:place], "score", *arguments[place:]])
+        leading = [k.upper() for n in arguments[:place] if n in names() for k in find(n).leading]
+        right = leading if place == len(arguments) - 1 else []  # a single file is the system's
+        better = shlex.join(["truecost", *arguments[:place], "score", *right, *arguments[place:]])
         return f"write a command before {word}: {better} (see --help)"
     return f"write a command before {word}. {said.partition('. ')[2]} (see --help)"
 

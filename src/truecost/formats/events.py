@@ -262,9 +262,12 @@ def _kind(data: bytes, path: str, stated: str | None) -> str:
     for kind, separator in (("csv", b","), ("tsv", b"\t")):
         if b"event" in [name.strip(b' "') for name in first.split(separator)]:
             return kind
+    if path.endswith(".toml"):
+        raise UsageError(f"{path}: a study file is not an event log: truecost run {path}")
     raise UsageError(
         f"{path}: the format of the event log is not recognised by its ending or content (it "
-        f"begins with {first[:40]!r}); name it: --input-format {'|'.join(KINDS)}"
+        f"begins with {first[:40].decode(errors='replace')!r}); name it: --input-format "
+        f"{'|'.join(KINDS)}"
     )
 
 

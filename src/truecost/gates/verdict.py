@@ -22,7 +22,7 @@ KEYS = ("name", *DIMS, "baseline", *LIMITS, "undecided", "method")
 KNOWN = re.compile(rf"([:,])\s*({'|'.join(sorted(KEYS, key=len, reverse=True))})\s*=")
 ANY = re.compile(r"[:,]\s*([A-Za-z_-]+)\s*=")
 BOUND = re.compile(r"([^<>=]+?)\s*(<=|>=)\s*([^,]+)(,.*)?")  # as verdicts write limits
-FORM = "write MEASURE:KEY=VALUE,..., such as act_dcf:max_upper=0.3,subset=noise=babble"
+FORM = "write MEASURE:KEY=VALUE,..., such as act_dcf:max_upper=0.3"
 
 
 def parse_gate(text: str) -> Gate:

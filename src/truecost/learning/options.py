@@ -294,7 +294,7 @@ class ExpertTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     tail: Annotated[
         float | None,
         Option(
-            "Seconds at the start of a longer pause that count as work.",
+            "Of a pause longer than idle, only this many first seconds count as work.",
             default=0.0,
             shown="0",
             ge=0,

@@ -267,7 +267,7 @@ def _refuse_lengths(tables: Sequence[Table]) -> None:
         raise InputError(
             f"{byline[0].source} has {counted(len(byline[0]), 'line')} and {other.source} "
             f"{counted(len(other), 'line')}: line n of each must be the same sentence, so all "
-            f"files need as many lines (an empty line is an empty sentence)"
+            f"files need the same number of lines (an empty line is an empty sentence)"
         )
 
 

@@ -181,6 +181,8 @@ def _refuse_several_speakers(table: Table) -> None:
 
 def _constant(table: Table, frame: pl.DataFrame, columns: Sequence[str]) -> tuple[str, ...]:
     """The columns that have one value in each utterance."""
+    if not columns:
+        return ()
     rows = table.frame[frame["row"]].select(columns).with_columns(frame["id"].alias("id"))
     most = rows.group_by("id").agg(pl.all().n_unique()).drop("id").max()
     return tuple(name for name in most.columns if name != "id" and most[name][0] == 1)

@@ -49,7 +49,7 @@ class TimingTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     tail: Annotated[
         float | None,
         _scored(
-            "Seconds at the start of a longer pause that count as work.",
+            "Of a pause longer than --idle, only this many first seconds count as work.",
             shown="as in the run",
             ge=0,
         ),

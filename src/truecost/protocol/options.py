@@ -288,8 +288,8 @@ class CheckTable(PartialTable, frozen=True, kw_only=True):
     shared: Annotated[
         tuple[str, ...],
         Option(
-            "Group column whose groups may be in several sets, because they are known in use; "
-            "may be repeated.",
+            "Group column whose groups may be in several sets, because the system will know them "
+            "in use; may be repeated.",
             split=True,
         ),
     ] = ()

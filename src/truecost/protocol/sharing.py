@@ -146,9 +146,9 @@ def shared_groups(samples: Samples, division: Division, allowed: Sequence[str]) 
         remedy = (
             f"allowed by --shared {column}: figures are valid for values of {column} in training"
             if known
-            else f"the evaluation is optimistic: split by {column} as a whole (truecost protocol "
-            f"split --map group={column}), or use --shared {column} if every {column} in use is "
-            f"known in training"
+            else f"the evaluation is optimistic: keep each {column} in one set (truecost protocol "
+            f"split FILE --map id=ID,group={column}), or use --shared {column} if every {column} "
+            f"in use is known in training"
         )
         what = f"{counted(number, 'group')} of {column} {'is' if number == 1 else 'are'}"
         said = (what, f"; {counted(len(crossing.rows), 'sample')})", remedy)

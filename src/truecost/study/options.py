@@ -61,8 +61,8 @@ ACCEPT = Option(
 )
 
 METADATA = Option(
-    "File with further columns: FILE has rows by id, COLUMN=FILE by the values of "
-    "COLUMN; COLUMN.NAME=FILE names the single column that it adds.",
+    "File with further columns. FILE is joined by id; COLUMN=FILE by the values of COLUMN, such as "
+    "speaker=speakers.csv; COLUMN.NAME=FILE also names the new column NAME.",
     file=True,
     sided=True,
 )

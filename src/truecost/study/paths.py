@@ -162,6 +162,11 @@ def parts_of_system(path: str) -> list[str]:
     folder = Path(path)
     if not folder.is_dir():
         return [path]
+    if (folder / "result.json").exists():
+        raise UsageError(
+            f"{path}: this folder contains a result of truecost: name the files that were scored, "
+            f"or read the result with truecost report {path}"
+        )
     inside = sorted(p for p in folder.iterdir() if not p.is_dir() and p.name[0] not in "._")
     tables = [p for p in inside if p.suffix.lower() in TABLES]
     others = [p.name for p in inside if p not in tables]

@@ -181,7 +181,7 @@ def rank(
             if not (in_store(file) or file in STANDARD_INPUT or Path(file).exists()):
                 raise InputError(no_file(file))
         said = "".join(
-            f"; the folder {s.file} counts as one: give its files, {s.file.rstrip('/')}/*"
+            f"; the folder {s.file} counts as one: give its files, {s.file.rstrip('/')}/*.csv"
             for s in study.systems.values()
             if s.file and Path(s.file).is_dir()
         )

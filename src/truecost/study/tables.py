@@ -355,7 +355,7 @@ class IntervalTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
         names.Scheme | None,
         Option(
             "Resampling of units: a fixed number of draws (multinomial), a Poisson number of "
-            "draws (poisson), or, if listed, blocks of consecutive units (blocks).",
+            "draws (poisson), or blocks of consecutive units (blocks, only for some tasks).",
             default="multinomial",
             needs=ALL_USERS,
         ),

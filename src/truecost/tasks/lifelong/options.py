@@ -211,7 +211,7 @@ class LifelongTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
     impaired_speakers: Annotated[
         ImpairedSpeakers | None,
         Option(
-            "For diarization: invented speakers of corrected speech that is made wrong: one for "
+            "For diarization: if correct speech is made wrong, it gets invented speakers: one for "
             "each speaker of the system, or one for all.",
             default="each",
         ),

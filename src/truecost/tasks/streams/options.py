@@ -75,8 +75,7 @@ class StreamTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     q: Annotated[
         float | Literal["prevalence"] | None,
         Option(
-            "Cost of a miss in annotations: a number, or prevalence, the number of items per "
-            "target.",
+            "Cost of a miss, as a number of annotations; prevalence: 1 / the share of targets.",
             default=PREVALENCE,
             read=_q,
             ge=0,
@@ -85,8 +84,8 @@ class StreamTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     queried: Annotated[
         Queried | None,
         Option(
-            "An item with an answer, after adaptation, counts as right, not at all (removed), "
-            "or by the output of the model.",
+            "An item with an answer counts after adaptation: as right (right), not at all "
+            "(removed), or by the output of the model (model).",
             default="right",
         ),
     ] = None
@@ -118,9 +117,7 @@ class StreamTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     ] = msgspec.field(default_factory=dict)
     current_batch: Annotated[
         bool | None,
-        Option(
-            "In the score of a batch before adaptation, count also the annotations of this batch."
-        ),
+        Option("Also count the annotations of a batch in its own score before adaptation."),
     ] = None
     empty: Annotated[
         Empty | None,

@@ -38,8 +38,8 @@ TARGET_WORDS = dict.fromkeys(TARGETS.split(", "), 1) | dict.fromkeys(NONTARGETS.
 def truth_of(table: Table, options: Options) -> tuple[str, str]:
     """The key that gives the truth, one of label, soft and annotators, and its column."""
     found = {"label": options.column("label", table)}
-    if "annotators" in options.columns and "label" not in options.columns:
-        found = {}  # annotators replace a column that was not asked for
+    if {"annotators", "soft"} & {*options.columns} and "label" not in options.columns:
+        found = {}  # both replace a column that was not asked for
     found |= {key: options.columns.get(key) for key in ("soft", "annotators")}
     given = [(key, column) for key, column in found.items() if column is not None]
     if len(given) == 1:

@@ -160,7 +160,7 @@ def _allowed(measure: Measure, trials: Trials, available: set[str]) -> Measure:
             own = tasks_of(measure)
             raise UsageError(
                 f"measure {measure.label!r} is not for trials, but for {' and '.join(own)}: "
-                f"truecost {own[0]} score --measure {measure.label}"
+                f"use truecost {own[0]} score with --measure {measure.label}"
             )
         needed = {*measure.parts} - {"audio"}  # hours go with every type
         wanted = [k for k, parts in PARTS_OF.items() if needed <= {*parts}]
