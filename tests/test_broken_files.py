@@ -167,7 +167,7 @@ BROKEN = {  # name of the file, content, the message after the file's name
     "names that repeat": (
         "f.csv",
         'id,score,"id"\na,1,2\n',
-        ", line 1: column names repeat (id); each needs a name of its own",
+        ", line 1: column names repeat (id): give each a name of its own",
     ),
     "csv width": (
         "f.csv",

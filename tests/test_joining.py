@@ -5,7 +5,8 @@ import polars as pl
 import pytest
 
 from truecost.errors import InputError, UsageError
-from truecost.formats import Table
+from truecost.formats import Table, read
+from truecost.formats.compound import stem_hint
 from truecost.formats.table import refuse_repeated
 from truecost.study import joining
 from truecost.study.columns import Options
@@ -153,3 +154,14 @@ def test_ids_of_one_hash_are_no_repeated_ids(monkeypatch):
     refuse_repeated("here", pl.Series(["a", "b", "c"]))
     with pytest.raises(InputError, match="1 id occurs more than once: b"):
         refuse_repeated("here", pl.Series(["a", "b", "b"]))
+
+
+def test_the_hint_of_file_names_makes_no_two_ids_equal():
+    assert stem_hint(["a/x.wav", "b/y.wav"], ["x", "y"], {}).endswith("--map id=id:stem")
+    assert stem_hint(["a/x.wav", "b/x.wav"], ["x"], {}) == ""
+
+
+def test_a_line_of_numbers_is_no_header(tmp_path):
+    (tmp_path / "a.csv").write_text("0,0.5,0.5\n1,2,3\n")
+    with pytest.raises(InputError, match="line 1: the header line is probably missing"):
+        read(str(tmp_path / "a.csv"))

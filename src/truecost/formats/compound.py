@@ -141,6 +141,8 @@ def stem_hint(
     """A hint for two files whose ids do not match although their file names do; otherwise empty."""
     sides = (pl.DataFrame({key: [*ids]}, {key: pl.String}).drop_nulls() for ids in (here, there))
     left, right = ({*side.select(_stem(key)).to_series()} for side in sides)
+    if len(left) < len({*here} - {None}) or len(right) < len({*there} - {None}):
+        return ""  # several ids would become one
     if 2 * len(left & right) < max(min(len(left), len(right)), 1):
         return ""
     column = columns.get(key, key)

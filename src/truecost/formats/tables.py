@@ -25,6 +25,7 @@ from truecost.formats import text
 from truecost.formats.compound import unnested
 from truecost.formats.opening import UNPACKED, json_of
 from truecost.formats.table import Table
+from truecost.names import without_header
 
 Parsed = TypeVar("Parsed")
 KINDS = ("csv", "tsv", "parquet", "ndjson")
@@ -168,8 +169,8 @@ def _check_header(names: list[str], source: str) -> None:
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
         raise InputError(
-            f"{source}, line 1: column names repeat ({', '.join(repeated)}); "
-            f"each needs a name of its own"
+            f"{source}, line 1: {without_header(repeated)}column names repeat "
+            f"({', '.join(repeated)}): give each a name of its own"
         )
 
 
