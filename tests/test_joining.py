@@ -165,3 +165,11 @@ def test_a_line_of_numbers_is_no_header(tmp_path):
     (tmp_path / "a.csv").write_text("0,0.5,0.5\n1,2,3\n")
     with pytest.raises(InputError, match="line 1: the header line is probably missing"):
         read(str(tmp_path / "a.csv"))
+
+
+def test_a_field_too_many_may_be_a_decimal_comma(tmp_path):
+    (tmp_path / "a.csv").write_text("id,x\na,0,5\n")
+    with pytest.raises(
+        InputError, match=r"line 2: 3 fields.*: write a decimal comma as a point, or"
+    ):
+        read(str(tmp_path / "a.csv"))

@@ -194,10 +194,12 @@ def _check_widths(data: bytes, separator: str, source: str) -> int:
     line = row + 1 if lines is None else int(lines[row])
     if not text.line_at(data, line).strip():
         raise text.blank_line(source, line)
+    more = "write a decimal comma as a point" if separator == "," else "remove a field"
+    do = more if counts[row] > counts[0] else "complete the line"
     raise InputError(
         f"{source}, line {line}: {counted(counts[row], 'field')}, but the header has "
-        f"{counts[0]} ({counted(len(wrong), 'such line')}): complete the line, or quote a field "
-        f"that contains the separator"
+        f"{counts[0]} ({counted(len(wrong), 'such line')}): {do}, or quote a field that contains "
+        f"the separator"
     )
 
 
