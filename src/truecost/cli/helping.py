@@ -11,7 +11,7 @@ from cyclopts import App
 from cyclopts.help import DefaultFormatter
 from rich.text import Text
 
-COLUMNS = "Names of columns"  # the heading of options whose values are columns
+STATED = ("COLUMN", "FILE")  # by the declaration of an option
 # A text gives the form of the value ("Price, as KEY=VALUE"), or one of its first words names it.
 FORM = re.compile(
     r"(?:^(?P<first>{0})(?=[:;])|\bas (?P<later>{0})(?![a-z]))".format(
@@ -21,13 +21,11 @@ FORM = re.compile(
 VALUES = {
     "COLUMN": "column columns",
     "DAY": "day",
-    "FILE": "certificate ecf file key list log logo metadata page record reference rttm table "
-    "terms",
+    "FILE": "file metadata page reference",
     "FOLDER": "directory folder",
     "HOST": "host",
     "MATRIX": "matrix",
-    "NAME": "annotations attribute class classes docker estimator filter format label "
-    "measure metrics name names normalisation phase picture policy score strategies tokenizer",
+    "NAME": "class classes docker format name names",
     "NUMBER": "budgets cost number prior questions threshold",
     "PATH": "image sound",
     "TEXT": "text title",
@@ -50,7 +48,7 @@ def value_of(text: str, parsed: str = "STR") -> str:
     if form := FORM.search(text):
         return form["first"] or form["later"]
     words = re.findall(r"[a-z]+", text.lower())
-    value = next((VALUE_OF[word] for word in words if word in VALUE_OF), "TEXT")
+    value = next((VALUE_OF[word] for word in words if word in VALUE_OF), "NAME")
     several = re.search(r"\bcommas?\b", text) and "repeat" not in text
     return f"{value},..." if several else value
 
@@ -63,13 +61,16 @@ def usage_of(app: App, words: Sequence[str]) -> str:
     arguments = [one for one in app.assemble_argument_collection(parse_docstring=True) if one.show]
     flags = [one for one in arguments if one.index is None and one.name.startswith("-")]
     needed = [one for one in flags if one.required or "Required." in (one.parameter.help or "")]
-    required = [
-        f"{one.name} {value_of(one.parameter.help or '', 'CHOICE' if one.get_choices() else 'STR')}"
-        for one in needed
-    ]
+    required = [f"{one.name} {_shown(one)}" for one in needed]
     places = [label_of(one) for one in arguments if one.index is not None]
     command, options = ["[COMMAND]"] * below, ["[OPTIONS]"] * (len(flags) > len(required))
     return " ".join((*words, *command, *required, *options, *places))
+
+
+def _shown(argument: Any) -> str:
+    """The placeholder of the value of an option."""
+    parsed = "CHOICE" if argument.get_choices() else "STR"
+    return str(argument.parameter.metavar or value_of(argument.parameter.help or "", parsed))
 
 
 def label_of(argument: Any) -> str:
@@ -92,7 +93,7 @@ class Flowing(DefaultFormatter):
         """Print a panel of options or commands."""
         for entry in panel.entries:
             _flow(entry.description)
-        panel.entries = [self._named(entry, panel.title) for entry in panel.entries]
+        panel.entries = [self._named(entry) for entry in panel.entries]
         panel.title = "Options" if panel.title == "Parameters" else panel.title  # as in the usage
         super().__call__(console, options, panel)
 
@@ -105,16 +106,16 @@ class Flowing(DefaultFormatter):
         _flow(description, console.width)
         super().render_description(console, options, description)
 
-    def _named(self, entry: Any, heading: object) -> Any:
+    def _named(self, entry: Any) -> Any:
         """An option with the placeholder of its value; an argument as in the usage."""
         if label := getattr(entry, "positional_label", None):
             many = f"{label.removesuffix('S')}..."
             return entry.copy(positional_label=many if many in self.usage.split() else label)
-        if not getattr(entry, "metavar", None):  # older parsers have none
+        if not entry.metavar:
             return entry
         text = getattr(entry.description, "primary_renderable", "")
         parsed = entry.metavar.partition(".")[0]
-        made = "COLUMN" if str(heading) == COLUMNS else value_of(str(text), parsed)
+        made = entry.metavar if entry.metavar in STATED else value_of(str(text), parsed)
         choices = tuple(f'"{one}"' if "," in one else one for one in entry.choices or ())
         return entry.copy(metavar=made, choices=choices or None)
 

@@ -152,6 +152,8 @@ def _parsed(option: Declared) -> tuple[Any, Any]:
         more["name"] = [option.flag, *known.also]
     if kind is int:
         more["converter"] = _whole
+    if option.table == "map" or (known.file is True and not known.sided):
+        more["metavar"] = "COLUMN" if option.table == "map" else "FILE"
     shown = Parameter(help=option.help, **more)
     return Annotated[kind if empty == () else kind | None, shown], field(default=empty)
 
