@@ -153,7 +153,7 @@ def coverage(sets, apart):
 
 
 def test_intervals_by_speaker_cover_at_their_level():
-    assert 0.92 <= coverage(400, apart=False) <= 0.98
+    assert 0.93 <= coverage(1000, apart=False) <= 0.97
 
 
 def test_intervals_by_trial_cover_too_little():

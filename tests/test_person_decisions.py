@@ -164,7 +164,7 @@ def test_what_is_forgotten_is_unknown_and_not_zero(store):
 
 def test_errors_of_several_people_on_the_same_items_cover_their_share():
     """Items differ in how hard they are: 5 people err together."""
-    draws, hits, n = np.random.default_rng(1), 0, 60
+    draws, hits, n = np.random.default_rng(1), 0, 120
     for _ in range(n):
         hard = draws.beta(0.4, 1.6, 60)
         wrong = draws.random((5, 60)) < hard
