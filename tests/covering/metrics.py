@@ -27,7 +27,7 @@ def cells():
         name = f"{units} units of 10, correlation {icc:g}, {2 * units} targets"
         yield Cell("metrics", name, truth, partial(decisions, units=units, icc=icc))
     for targets in (8, 20, 50):
-        name = f"{targets} of {5 * targets} trials are targets, each trial a unit"
+        name = f"{targets} of {5 * targets} trials are targets, one by one"
         yield Cell("metrics", name, truth, partial(alone, targets=targets))
     for trials, times in product((40, 100, 400), (1.0, 2.0)):
         name = f"{trials} posteriors, {'calibrated' if times == 1 else 'too sure'}"
