@@ -105,7 +105,7 @@ class Table:
 
     @property
     def places(self) -> tuple[str, npt.NDArray[np.int64]]:
-        """Noun for rows in messages, such as `line`, and the number of each row in the source."""
+        """The noun of a row in messages, such as `line`, and the number of each row in the file."""
         if self.lines is not None:
             return self.noun, self.lines
         rows = np.arange(len(self), dtype=np.int64)

@@ -236,7 +236,8 @@ def calibrate(
         Fold of each trial: a column of `trials.frame`, or labels. Default: folds by units.
     application : Application, optional
         Application whose effective prior (for classes: priors) weights the classes in the loss, for
-        all methods except `pav`. Default: the shares in the training trials of each fit.
+        all methods except `pav`. Default: the shares of the classes in the training trials of each
+        fit.
     training_prior : tuple of float, optional
         Priors that posteriors contain (see `TrialsScoring`). Default: the shares in the training
         trials of each fit. Affine calibration does not depend on these priors.
