@@ -158,7 +158,7 @@ def main() -> None:
     }
     for name, table in files.items():
         table.write_csv(arguments.folder / f"{name}.csv")
-    print(f"{len(traffic)} clips of {len(heard)} users, {traffic['label'].sum()} must be accepted")
+    print(f"{len(traffic)} clips of {len(heard)} users, {traffic['label'].sum()} of a wake word")
     most = heard["exposure"].top_k(len(heard) // 10).sum() / len(traffic)
     print(f"{most:.0%} of the clips are of the most active tenth of the users")
     print(f"{len(log)} collected; thresholds {thresholds}")
