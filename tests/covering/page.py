@@ -94,7 +94,7 @@ def lows(groups: Mapping[tuple[str, str], list[tuple[str, dict[str, Any]]]]) -> 
     text = []
     for known, words in ((False, "without"), (True, "with")):
         ends = ":" if found[known] else "."
-        share = f"{len(found[known])} of {whole} rows{ends}"
+        share = f"{len(found[known])} of {whole} lines{ends}"
         said = f"`auto` covers too little {words} a warning in {share}"
         text.append("\n".join([said, "", *found[known]]).rstrip())
     return "\n\n".join(text)
