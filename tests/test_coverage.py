@@ -112,5 +112,5 @@ def test_the_page_says_what_was_counted(tmp_path):
         "| b (†) | 200 | 95.0 | 4.0, 1.0 | infinite | **80.0** | 19.0, 1.0, 4 without | 0.25 |"
         in text
     )
-    assert "`auto` covers too little without a warning in 0 of 1 rows." in text
+    assert "`auto` covers too little without a warning in 0 of 1 lines." in text
     assert "| rates | `p_miss` | 1 | 200 | 95.0, 95.0 | 0 | 80.0, 80.0 | 1 |" in text
