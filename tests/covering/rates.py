@@ -15,7 +15,7 @@ EQUAL = tc.preset("equal")
 
 
 def cells():
-    """The grid of miss rates, high recalls, and heavy sizes whose trials strongly go together."""
+    """The grid of miss rates, high recalls, and sizes whose trials strongly go together."""
     for units, kind, icc, expected in product(UNITS, SIZES, CORRELATIONS, EXPECTED):
         rate = expected / (units * SIZES[kind])
         if rate <= 0.4:
@@ -27,6 +27,9 @@ def cells():
     for units, rate in product((10, 30, 100), (0.05, 0.2)):
         name = f"{units} units, heavy sizes, correlation 0.5, rate {rate:g}"
         yield cell("p_miss", name, rate, units, "heavy", 0.5)
+    for icc in (0.5, 0.8, 0.95):
+        name = f"10 units, equal sizes, correlation {icc:g}, 10 errors"
+        yield cell("p_miss", name, 0.1, 10, "equal", icc)
 
 
 def cell(measure, name, rate, units, kind, icc):
