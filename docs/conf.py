@@ -11,7 +11,15 @@ project = "truecost"
 author = "The truecost developers"
 release = version = __version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "numpydoc", "console", "reference", "formulas"]
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "numpydoc",
+    "console",
+    "reference",
+    "formulas",
+    "narrow",
+]
 exclude_patterns = ["_build", "_ext", "_static"]
 smartquotes_action = "qe"  # quotes and ellipses, but `--` of an option stays
 default_role = "code"  # single backticks in docstrings

@@ -412,13 +412,17 @@ def draw():
     return module
 
 
-def assert_kept(table):
-    """That the files of the documentation have the words of what is drawn now."""
+def assert_kept(draw, table):
+    """That the files of the documentation have the words of what is drawn now, in each width."""
     for name, make in table.items():
-        kept = (DOCS / "pictures" / f"{name}.svg").read_text(encoding="utf-8")
-        now, then = (re.findall(r"<text[^>]*>([^<]+)</text>", t) for t in (make().svg(), kept))
-        assert len(now) > 5
-        assert now == then, f"{name}.svg: run docs/pictures/draw.py {name}"
+        picture = make()
+        for folder, width in draw.WIDTHS.items():
+            kept = (draw.PLACE / folder / f"{name}.svg").read_text(encoding="utf-8")
+            now, then = (
+                re.findall(r"<text[^>]*>([^<]+)</text>", t) for t in (picture.svg(width), kept)
+            )
+            assert len(now) > 5
+            assert now == then, f"{folder}/{name}.svg: run docs/pictures/draw.py {name}"
 
 
 def assert_named(draw, *demos):
@@ -433,7 +437,7 @@ def assert_named(draw, *demos):
 
 
 def test_the_pictures_of_the_documentation_show_what_is_drawn_now(draw):
-    assert_kept({n: make for n, make in draw.TABLE.items() if n not in draw.LONG})
+    assert_kept(draw, {n: make for n, make in draw.TABLE.items() if n not in draw.LONG})
 
 
 def test_the_gallery_has_every_picture_of_the_demos(draw):
@@ -442,21 +446,22 @@ def test_the_gallery_has_every_picture_of_the_demos(draw):
 
 @pytest.mark.long
 def test_pictures_of_live_demos_show_what_is_drawn_now(draw):
-    assert_kept({n: draw.TABLE[n] for n in draw.LONG})
+    assert_kept(draw, {n: draw.TABLE[n] for n in draw.LONG})
     assert_named(draw, "streams", "lifelong")
 
 
 @pytest.mark.long
 def test_pictures_of_the_real_case_show_what_is_drawn_now(draw, shared):
     assert shared / "cases" / "scores" / "ec_fvcaus_plda" == draw.CASE
-    assert_kept(draw.REAL)
+    assert_kept(draw, draw.REAL)
     hero = columns(draw.hero())["actual"]
     assert hero[1] in (DOCS.parent / "README.md").read_text(encoding="utf-8")
 
 
 def test_every_kept_picture_is_drawn_and_shown(draw):
-    kept = {path.stem for path in (DOCS / "pictures").glob("*.svg")}
-    assert kept == {*draw.TABLE, *draw.REAL}
+    for folder in draw.WIDTHS:
+        kept = {path.stem for path in (DOCS / "pictures" / folder).glob("*.svg")}
+        assert kept == {*draw.TABLE, *draw.REAL}
     pages = [DOCS.parent / "README.md", *DOCS.glob("*.md")]
     text = "".join(page.read_text(encoding="utf-8") for page in pages)
     assert kept == {*re.findall(r"pictures/([a-z-]+)\.svg", text)}

@@ -22,7 +22,7 @@ class Console(RegexLexer):
             (r".*\n", Generic.Output),
         ],
         "sentence": [
-            (r"--?[a-z][\w-]*", Name.Tag),  # an option stays whole
+            (r"(?<![\w:])--?[a-z][\w-]*", Name.Tag),  # an option stays whole
             (r"\n", Generic.Output, "#pop"),
             (r"-|[^\n-]+", Generic.Traceback),
         ],

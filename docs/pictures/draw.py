@@ -8,9 +8,8 @@ up.
 import atexit
 import io
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import redirect_stderr, redirect_stdout
-from dataclasses import fields
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -31,6 +30,7 @@ from truecost.tasks.abba import pictures as abba
 from truecost.tasks.trials import curves, pictures
 
 PLACE = Path(__file__).parent
+WIDTHS = {".": 760.0, "narrow": 360.0}  # folder and pixels: for desktops and for phones
 DEMO = Path(str(files("truecost") / "data" / "demo"))
 CASE = PLACE.parents[2] / "shared" / "cases" / "scores" / "ec_fvcaus_plda"
 WELL = (0, 1, 4)  # exit codes: done, a gate failed, a gate is undecided
@@ -272,20 +272,6 @@ def hero() -> Picture:
     return pictures.cost_bars(rows)
 
 
-class Narrow(Picture):
-    """A picture for a narrow screen."""
-
-    def svg(self, width: float = 420.0, order: Sequence[str] | None = None) -> str:
-        """The picture as SVG, `width` wide."""
-        return super().svg(width, order)
-
-
-def narrow_hero() -> Picture:
-    """The same for a narrow screen."""
-    wide = hero()
-    return Narrow(**{field.name: getattr(wide, field.name) for field in fields(wide)})
-
-
 def cost_of_verification() -> Picture:
     """Its cost against the threshold."""
     scoring = tc.Scoring(tc.Application.detection(prior=0.01))
@@ -393,17 +379,18 @@ TABLE: dict[str, Callable[[], Picture]] = {
 }
 REAL: dict[str, Callable[[], Picture]] = {  # where `shared` lies beside the repository
     "hero": hero,
-    "hero-narrow": narrow_hero,
     "study-verification": cost_of_verification,
 }
 LONG = tuple(n for n in TABLE if n.startswith(("stream", "lifelong")) and n != "lifelong-curve")
 
 
 def main() -> None:
-    """Write the pictures that are named, or all of them, beside this file."""
+    """Write the pictures that are named, or all of them, beside this file, in each width."""
     table = TABLE | (REAL if CASE.is_dir() else {})
     for name in sys.argv[1:] or table:
-        table[name]().save(PLACE / f"{name}.svg")
+        picture = table[name]()
+        for folder, width in WIDTHS.items():
+            (PLACE / folder / f"{name}.svg").write_bytes(picture.svg(width).encode())
 
 
 if __name__ == "__main__":

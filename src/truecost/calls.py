@@ -287,7 +287,7 @@ def validate(data: Any = None, /, *, strict: bool = False, **options: Any) -> "O
 
 
 def leaderboard(data: Any = None, /, *, keep_going: bool = False, **options: Any) -> "Outcome":
-    """Rank systems by the first measure; systems with inconclusive differences share a rank.
+    """Rank systems by the first measure; the rank is 1 plus the number of better systems.
 
     Parameters
     ----------

@@ -24,8 +24,8 @@ VERBS = {  # what help says of each, where a task says nothing else
     "validate": "Check inputs and submissions, and list every fault.",
     "threshold": "Choose a threshold on one data set, and score it there and on other data "
     "(--test).",
-    "leaderboard": "Rank submissions by the first measure; two whose difference is inconclusive "
-    "share a rank.",
+    "leaderboard": "Rank submissions by the first measure; the rank is 1 plus the number of better "
+    "submissions.",
 }
 
 

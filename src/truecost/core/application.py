@@ -318,13 +318,13 @@ PRESETS: dict[str, Preset] = {
         ("equal", 1, 0.5, "equal costs, equal priors: the mean of Pmiss and Pfa"),
         (
             *("nist-std-2006", 10, 1e-4),
-            "NIST STD 2006 (C/V = 0.1; as Cmiss = 10 in Rodriguez-Fuentes & Penagarikano 2013, "
-            "section 2.5)",
+            "NIST STD 2006 (cost/value ratio 0.1; Cmiss = 10 as in Rodriguez-Fuentes & "
+            "Penagarikano 2013, section 2.5)",
         ),
         (
             *("nist-openkws-2013", 10, 1e-4),
-            "NIST OpenKWS 2013 (C/V = 0.1, beta 999.9; one trial a second, 0.5 s around an "
-            "occurrence and between words: the defaults of NIST's scorer KWSEval, F4DE; "
+            "NIST OpenKWS 2013 (cost/value ratio 0.1, beta 999.9; one trial a second, 0.5 s around "
+            "an occurrence and between words: the defaults of NIST's scorer KWSEval, F4DE; "
             "Rodriguez-Fuentes & Penagarikano 2013, "
             "section 2.2.1)",
         ),

@@ -14,9 +14,8 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     Attributes
     ----------
     rank : int
-        1 plus the number of systems that are better in the corrected comparisons. Systems with
-        inconclusive differences share a rank. Systems with an undefined value come after all
-        others.
+        1 plus the number of systems that are better in the corrected comparisons; equal ranks are
+        ties. Systems with an undefined value come after all others.
     system, measure : str
         Names of the system and of the measure.
     value, lower, upper : float or None

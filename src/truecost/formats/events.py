@@ -70,8 +70,8 @@ class Labels:
 SCHEMA: dict[str, tuple[pl.DataType, str]] = {
     "t": (
         pl.Float64(),
-        "seconds since the beginning of the stream, not of the machine's clock; in a lifelong run, "
-        "the time label of the batch (for dates, days since 1970-01-01)",
+        "seconds since the beginning of the stream, in the time of the stream (not the machine's "
+        "clock); in a lifelong run, the time label of the batch (for dates, days since 1970-01-01)",
     ),
     "batch": (
         pl.Int64(),

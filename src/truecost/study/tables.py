@@ -35,7 +35,8 @@ class DataTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     type: Annotated[
         names.ScoreType | None,
         Option(
-            "Type of the scores (truecost list types); required if the format does not store it."
+            "Type of the scores (truecost list types).",
+            shown="that of the format, otherwise required",
         ),
     ] = None
     map: Annotated[

@@ -89,8 +89,8 @@ FACE = Face(
         "compare": "Compare each further system across time with the first: paired difference and "
         "ratio, with intervals.",
         "plan": "Estimate how many more test items or runs would narrow the interval.",
-        "leaderboard": "Rank systems by the last version under a policy; two whose difference is "
-        "inconclusive share a rank.",
+        "leaderboard": "Rank systems by the last version under a policy; the rank is 1 plus the "
+        "number of better systems.",
         "validate": "Check tables of scores and event logs, and list every fault and warning.",
         "files": "Tables of scores (version, time, score; or version and a column for each time), "
         "learning curves or event logs, a file for each system; a folder or a quoted "

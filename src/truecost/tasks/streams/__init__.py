@@ -50,6 +50,7 @@ FACE = Face(
         "method": ("auto", "percentile"),
     },
     shown={
+        "type": "score",
         "cost_miss": "3",
         "prior": "0.5",
         "block_length": "cube root of the number of batches",
@@ -69,9 +70,8 @@ FACE = Face(
         "compare": "Compare each further event log of the same streams with the first: paired "
         "difference and ratio, with intervals.",
         "plan": "Estimate how many more batches or runs would narrow the interval.",
-        "leaderboard": "Rank systems by the first measure after adaptation; two whose difference "
-        "is "
-        "inconclusive share a rank.",
+        "leaderboard": "Rank systems by the first measure after adaptation; the rank is 1 plus "
+        "the number of better systems.",
         "validate": "Check event logs, with or without labels, and list every fault.",
         "files": "Event logs (JSON lines, Parquet or CSV), or folders with a log for each run",
         "subset": "Stream, seed or a column of the labels, or condition on these; may be repeated.",

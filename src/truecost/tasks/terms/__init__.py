@@ -57,7 +57,7 @@ FACE = Face(
     application=("cost_miss", "cost_fa", "prior", "preset"),
     prices=("miss", "false_alarm", "cpu", "gpu", "memory", "waiting"),
     words={"type": ("llr", "score")},
-    shown={"threshold": "the decisions in the files"},
+    shown={"type": "score", "threshold": "the decisions in the files"},
     folders=True,
     about={
         "": "Keyword search: spoken words and phrases found in audio.",
