@@ -199,7 +199,7 @@ def test_a_column_that_is_there_already(table, capsys):
         run(["protocol", "split", "samples.csv", "--map", MAP, "--folds", "2", "-o", "a.csv"]) == 0
     )
     again = ["a.csv", "--map", MAP, "--folds", "2", "-o", "b.csv"]
-    refused(capsys, 2, "truecost convert --map old_fold=fold", *again)
+    refused(capsys, 2, "truecost convert a.csv -o FILE --map old_fold=fold", *again)
     assert run(["convert", "a.csv", "--map", "old_fold=fold", "-o", "c.csv"]) == 0
     assert run(["protocol", "split", "c.csv", *again[1:]]) == 0
     found = pl.read_csv("b.csv")

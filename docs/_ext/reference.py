@@ -15,6 +15,7 @@ from types import ModuleType
 from docutils import nodes
 from notation import is_formula, tex
 from sphinx.application import Sphinx
+from sphinx.pycode import ModuleAnalyzer
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 from symbols import symbols_in
@@ -115,11 +116,15 @@ def line_of(name: str) -> str:
     """A link to a public name, and the first line of its docstring."""
     value = getattr(truecost, name)
     if inspect.ismodule(value):
-        return f"``{name}``: a module with {len(value.__all__)} names"
+        page = {"learning": "streams"}.get(name, name)
+        return f"``{name}``: a module, see :doc:`/api/{page}`"
     documented = callable(value)
     place = f"truecost.{name}" if documented else f"{PLACES['truecost'][name][0]}.{name}"
     about = (inspect.getdoc(value) or "").split("\n\n")[0].replace("\n", " ")
-    return f":py:obj:`{name} <{place}>`" + (f": {about}" if documented and about else "")
+    if not documented:
+        notes = ModuleAnalyzer.for_module(PLACES["truecost"][name][0]).find_attr_docs()
+        about = notes.get(("", name), [""])[0]
+    return f":py:obj:`{name} <{place}>`" + (f": {about}" if about else "")
 
 
 class Measures(SphinxDirective):
@@ -164,23 +169,21 @@ def item(names: list[str]) -> nodes.Node:
     """One measure, of one task or several: name, title and direction, then text and advice."""
     found = [registry()[name] for name in names]
     measure = found[0]
-    better = (
-        "better direction: that of the parameter"
-        if measure.follows
-        else f"{measure.direction} is better"
-    )
-    said = f"  {measure.title} ({better})"
+    text = inspect.getdoc(measure.function) or ""
+    better = f"{measure.direction} is better"
+    if measure.follows:
+        better = "better direction: that of the parameter"
+    elif better not in " ".join(text.split()).lower():  # a direction for tables and gates only
+        better = ""
+    said = f"  {measure.title}" + (f" ({better})" if better else "")
     head = nodes.literal(text=measure.label.rstrip(":")), nodes.Text(said)
     term = nodes.term("", "", *head, ids=[anchor_of(name) for name in names])
-    text = inspect.getdoc(measure.function) or ""
     notes = []
-    if len(found) > 1:
-        notes.append("Tasks: " + ", ".join(f"`{m.task}`" for m in found) + ".")
-    elif measure.task:
-        notes.append(f"Task: `{measure.task}`.")
     cited = dict.fromkeys(authors(m.source) for m in found if re.search("[0-9]", m.source))
     if cited and not any(source.split(" ")[0].strip(",;") in text for source in cited):
         notes.append(f"Source: {'; '.join(cited)}.")
+    if tasks := [f"`{m.task}`" for m in found if m.task]:
+        notes.append(f"Task{'s' * (len(tasks) > 1)}: {', '.join(tasks)}.")
     if measure.detection:
         notes.append("This measure needs a target class.")
     if measure.parameter:

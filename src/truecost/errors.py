@@ -71,7 +71,7 @@ class UsageError(TruecostError):
 
 
 class MissingExtraError(UsageError):
-    """Error for an optional package that is not installed. The message names the command."""
+    """Error for an optional package that is not installed. The message has the install command."""
 
 
 class InputError(TruecostError):

@@ -35,7 +35,7 @@ class Cubic(Fitted):
     the polynomial decreases or leaves [0, 1], a monotone spline (`fallback`) replaces it. A score
     outside the range of the training scores has the value of the nearest training score. p is
     clipped to [clip, 1 - clip] with clip = 1 / (n + 2) for n training trials, so that likelihood
-    ratios are finite; by Laplace's rule, 1 / (n + 2) is the probability of the class without
+    ratios are finite; 1 / (n + 2) is Laplace's probability of a class that does not occur in n
     trials.
 
     Examples

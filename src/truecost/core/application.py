@@ -351,7 +351,8 @@ PRESETS: dict[str, Preset] = {
         ),
     )
 }
-"""Named applications, each with its source: `PRESETS[name].application` and `.source`."""
+"""Named applications, each with its source: `PRESETS[name].application` and `.source`. The command
+`truecost list presets` prints them."""
 
 
 def preset(name: str) -> Application:

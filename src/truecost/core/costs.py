@@ -133,7 +133,7 @@ def _documented(function: Callable[..., Any], doc: str) -> Callable[..., Any]:
 _SAID = {
     "total_cost": "Total cost: sum of price times measured amount, over all prices that are given."
     "\n\nRange [0, inf); lower is better. Naive baseline: the cheaper of two systems: a "
-    "person does everything; or nobody is asked, and everything is rejected or stays as it is."
+    "person does everything; or nobody helps, and everything is rejected or stays unchanged."
 } | {
     name: f"{what}.\n\nRange [0, inf); lower is better. No naive baseline. Undefined without price."
     for name, what in {

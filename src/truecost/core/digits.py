@@ -102,7 +102,8 @@ def precision(
 
     For an interval with one open end, the distance of the other end from the value is used. There
     are more places where an end would otherwise look like `apart` (the limit of a gate, or no
-    difference) without being equal to it. None where the uncertainty is not known or 0, and for
+    difference) without being equal to it, and up to two more where the value of an interval without
+    negative numbers would look like 0. None where the uncertainty is not known or 0, and for
     figures of ten millions.
     """
     factor = factor_of(scale)
@@ -122,6 +123,9 @@ def precision(
         for more in range(places, MOST_PLACES + 1):
             if all(end == own or round(end, more) != round(own, more) for end in ends):
                 return more
+    if known and min(ends) >= 0 and round(known[0], places) == 0:  # 0.4 in [0, 22]
+        shown = (k for k in range(places, places + 3) if round(known[0], k))
+        places = next(shown, places)
     return places
 
 
@@ -169,6 +173,8 @@ def uncertain(
     (('0.51', '[0.38, 0.64]'), ('-1.2 pp', '[-3.5, 1.0] pp'))
     >>> uncertain(0.25, 0.203, 0.2996), uncertain(0.25, 0.203, 0.2996, apart=0.3)
     (('0.250', '[0.203, 0.300]'), ('0.2500', '[0.2030, 0.2996]'))
+    >>> uncertain(0.4, 0, 22), uncertain(0.004, -22, 22)
+    (('0.4', '[0.0, 22.0]'), ('0', '[-22, 22]'))
     """
     places = precision(value, lower, upper, scale, apart=apart)
     shown = rounded(value, places, scale, sign=sign)

@@ -201,8 +201,7 @@ def _hold_together(rows: Sequence[Estimate]) -> Bools:
 
 
 def standings(estimates: Sequence[Estimate]) -> tuple[Standing, ...]:
-    """Rank systems by one measure, best first, with confidence statements that hold for all systems
-    together.
+    """Rank systems by one measure, best first; all intervals of places are valid together.
 
     Systems with an undefined value come last; systems with equal values are sorted by name.
 

@@ -40,8 +40,8 @@ class Scoring:
     level : float
         Level of the intervals, between 0 and 1.
     method : {"auto", "percentile", "bca"}
-        Method of the intervals. `auto`: t or binomial limits. `percentile`, `bca`: bootstrap (see
-        `truecost.estimate`).
+        Method of the intervals (see `truecost.estimate`). `auto`: binomial limits for error rates,
+        t limits for most other measures. `percentile`, `bca`: bootstrap.
     icc : float
         Correlation between the trials of a unit, from 0 to 1, that the method `auto` assumes if the
         data are too few to estimate it.

@@ -32,7 +32,7 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
         first system.
     verdict : {"first", "better", "worse", "same", "inconclusive"}
         Result of the comparison with the first system, corrected for the number of comparisons;
-        "first" for the first system itself.
+        "same": equal in every replicate; "first": the first system itself.
     alone : bool
         Whether the uncorrected interval of the difference excludes 0, but the corrected comparison
         is inconclusive.

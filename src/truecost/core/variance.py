@@ -113,7 +113,7 @@ def shares_of_variance(found: MethodEstimate) -> Variance:
     The intervals are generalised confidence intervals (Weerahandi 1993): MSW, MSB and the variance
     of the test are divided by random chi-square values over their degrees of freedom (N - T, T - 1,
     and test units - 1), and the shares are computed again. The intervals assume normally
-    distributed effects; `docs/methods.md` gives their coverage in simulations.
+    distributed effects; the guide to training methods has their coverage in simulations.
 
     If seed and training set are one source, the degrees of freedom are those of Satterthwaite
     (1946) for the case that the training set causes all of its variance: (N^2 - sum_t n_t^2)^2 /

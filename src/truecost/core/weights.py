@@ -272,7 +272,7 @@ class Weights:
         factor : Factor
             Factor whose units are left out.
         groups : Groups, optional
-            Groups of units. Default: `Groups.deal`.
+            Groups of units. Default: each unit, or about 1,000 groups if there are more units.
         factors : mapping of str to Factor, optional
             Other factors of the evidence; their units have weight 1.
         """
@@ -283,7 +283,8 @@ class Weights:
     def blocks(self, cells: int = 0) -> Iterator[tuple[int, int]]:
         """Ranges (start, stop) of replicates, in order, whose weights take at most about 64 MB.
 
-        A range has 8 to 256 replicates; the last one can have fewer. `cells` is `Evidence.cells`.
+        A range has 8 to 256 replicates; the last one can have fewer. `cells` is the number
+        of cells of the evidence, for which memory is needed too.
         """
         # Weights of a factor with sizes are twice as wide.
         slots = 1 + sum(len(f) * (1 if f.sizes is None else 2) for f in self.factors.values())

@@ -172,9 +172,9 @@ def check_events(log: EventLog) -> tuple[Finding, ...]:
     Conditions that are errors, because the figures would be wrong:
 
     - A batch number decreases.
-    - A prediction before adaptation follows an answer to a question of its batch, an `adapt` event
-      or a prediction after adaptation in its batch.
-    - An answer follows a prediction after adaptation in its batch.
+    - A prediction before adaptation comes later in the log than an answer to a question of its
+      batch, an `adapt` event of its batch, or a prediction after adaptation to its batch.
+    - An answer comes later than a prediction after adaptation to its batch.
     - An item is predicted twice in one phase, or in two batches.
     - A question is asked in a batch without predictions, or asked twice.
     - An answer has no earlier question (answers without a batch need none), or a question is

@@ -169,7 +169,7 @@ class EventLog:
           different values (numbers). Concatenate the frames of several logs with
           `how="vertical_relaxed"`.
         - `set`, `count`: in an `answer` event without a batch, a missing `set` is read as bootstrap
-          and a missing `count` as 1.
+          (labels before the stream), and a missing `count` as 1.
     problems : tuple of str
         Warnings about the file, such as an incomplete last line or ignored columns.
     first_line : int

@@ -294,7 +294,7 @@ class ExpertTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     tail: Annotated[
         float | None,
         Option(
-            "Of a pause longer than idle, only this many first seconds count as work.",
+            "Seconds at the start of a pause longer than idle that count as work.",
             default=0.0,
             shown="0",
             ge=0,

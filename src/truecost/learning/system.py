@@ -143,7 +143,8 @@ class Answer:
     timing : str
         Settings by which an annotation page measured `seconds`; empty for other sources.
     asked : str
-        Numbers of the questions whose time `seconds` contains, joined by `+` (annotation page).
+        Numbers of the questions that were answered in the time `seconds`, joined by `+` (annotation
+        page).
     wall : float, optional
         Time from the first display of the question to the answer, in seconds (annotation page).
     heard : float, optional

@@ -174,7 +174,7 @@ def count(
         Scored regions, with the columns ``recording``, ``start`` and ``end``, and optionally
         ``channel``. A recording without reference segments is scored if the UEM contains it: all
         output speech is then a false alarm. A recording that the UEM does not contain is not
-        scored. Default: all times.
+        scored. Default: from the first start to the last end in reference and output.
     parts : collection of str
         Groups of counts:
 

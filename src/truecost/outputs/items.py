@@ -169,14 +169,12 @@ class Items(Rows):
         )
 
     def right(self) -> tuple[pl.DataFrame, ...]:
-        """Ids and references, from which the results ledger makes the evaluation set's hash."""
+        """Ids and references; their hash names the evaluation set in the ledger of `--ledger`."""
         ids = pl.DataFrame({"id": [str(one) for one in self.ids.tolist()]})
         return ids, *self.sources[:-1], pl.DataFrame({"reference": [self.reference]})
 
     def outputs(self) -> tuple[pl.DataFrame, ...]:
-        """Output of the system (or its counts), from which the results ledger makes the hash of the
-        system.
-        """
+        """Output of the system (or its counts); its hash names the system in the ledger."""
         counts = {f"{p}.{n}": v for p, of in self.parts.items() for n, v in of.items()}
         return self.sources[-1:] or (pl.DataFrame(counts),)
 

@@ -37,7 +37,7 @@ class TimingTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     answers: Annotated[
         str | None,
         _scored(
-            "File of the page with its answers and their times.",
+            "File with the answers that people gave on the web page, and their times.",
             shown=f"{STORE} of the run that wrote the log",
             file=True,
         ),
@@ -49,7 +49,7 @@ class TimingTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     tail: Annotated[
         float | None,
         _scored(
-            "Of a pause longer than --idle, only this many first seconds count as work.",
+            "Seconds at the start of a pause longer than --idle that count as work.",
             shown="as in the run",
             ge=0,
         ),

@@ -157,7 +157,7 @@ class MethodsTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
         tuple[str, ...],
         Option(
             "Column that distinguishes runs (seed), or two columns, the training sets last "
-            "(seed+training: seeds are nested in training sets), or the word file if each file is "
+            "(seed+training: both are resampled), or the word file if each file is "
             "a run. A column that --hold names is not resampled.",
             read=joined,
         ),

@@ -265,7 +265,8 @@ def _refuse_columns(samples: Samples, plan: SplitPlan) -> None:
     if there:
         raise UsageError(
             f"{samples.table.source}: there is a column {there[0]!r} already, and a split writes "
-            f"one: give it another name (truecost convert --map old_{there[0]}={there[0]})"
+            f"one: give it another name (truecost convert {samples.table.source} -o FILE "
+            f"--map old_{there[0]}={there[0]})"
         )
 
 

@@ -48,10 +48,10 @@ class Options:
         - `soft`: probability that the trial is a target, in place of a label.
         - `annotators`: labels of several annotators, in place of a label. `a+b+c`: a column for
           each annotator, empty without an answer; a single column: labels separated by `|`.
-        - `unit`: unit of the trial, which is resampled as a whole; `a+b` for trials with a unit on
-          each of two sides.
-        - `unit2`: second unit, crossed with the first.
-        - `stratum`: stratum of the unit, or stream.
+        - `unit`: unit of the trial, which is resampled as a whole; `a+b` if each trial has two
+          units of one kind (enrolled and test speaker).
+        - `unit2`: unit of a second kind, such as the recording device beside the speaker.
+        - `stratum`: stratum of the unit; for moving blocks (see `Plan`), its stream.
         - `weight`: weight of the trial, at least 0.
     target : str, optional
         Label of the class to detect. All other labels are nontargets.

@@ -95,13 +95,13 @@ class Study(
     interval : IntervalTable
         Settings of the confidence intervals.
     engine : EngineTable
-        Place where large files are counted: one process, several processes, or Ray. It does not
+        Place where errors of large files are counted: one process, several, or Ray. It does not
         change the results.
     subsets : dict of str to str
         Subsets of the data, by name: a column (each of its values is a subset) or a condition such
         as `duration < 2`.
     own : dict of str to table
-        Tables of single tasks, by name, such as ``[terms]`` (see ``Study.table``).
+        Tables that only one task has, by name, such as ``[terms]`` (see ``Study.table``).
     source, loop, learner, strategy, expert, sweep : table
         Settings of a live run, in which a learner asks questions and an event log is written.
     help : HelpTable

@@ -128,8 +128,8 @@ def join_metadata(
 
         - `id`: the new columns keep their names.
         - Another column, such as `enroll`: the new names begin with it (`enroll.speaker`).
-        - `COLUMN.NAME`, if no column has this name: the metadata have a single new column, which
-          gets the name `COLUMN.NAME` (for `id.NAME`: `NAME`).
+        - `enroll.age`, if the table has no column of this name: the values of `enroll` are looked
+          up, and the only other column of the metadata becomes `enroll.age` (for `id.age`: `age`).
         - The last part of a column name is sufficient if only one column ends with it.
     id_column : str
         Column of `table` with the ids.

@@ -15,8 +15,7 @@ if TYPE_CHECKING:
 
 JUDGING = (*names.SCORED, "validate")  # verbs that take them
 HIGHER = Option(
-    "For mean:COLUMN, which needs one of the two: higher values are better, or lower ones "
-    "(--lower).",
+    "Required for mean:COLUMN: higher values are better (--higher), or lower values (--lower).",
     negative="--lower",
     needs={"measure": ("mean",)},
     verbs=JUDGING,
@@ -36,7 +35,7 @@ ASV = Option(
     verbs=JUDGING,
 )
 ASV_KEY = Option(
-    "File with the labels of the trials of --asv, by id, where the file of --asv has none.",
+    "File with the labels of the trials of --asv, joined by id, if the file of --asv has none.",
     file=True,
     needs={"asv": ()},
     verbs=JUDGING,

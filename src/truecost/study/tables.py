@@ -56,7 +56,7 @@ class DataTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
         ),
     ] = msgspec.field(default_factory=dict)
     key: Annotated[
-        str | None, Option("File with labels, units and other columns, by id.", file=True)
+        str | None, Option("File with labels, units and other columns, joined by id.", file=True)
     ] = None
     reference: Annotated[
         tuple[str, ...], Option("File with the reference; may be repeated.", file=True)

@@ -59,9 +59,9 @@ class Life:
         Number of offline questions after each batch of the lifelong set, about any earlier item. 0:
         the system adapts offline without a person. Default: no offline adaptation.
     any_times : bool
-        Whether the test times may lie outside the time of the lifelong set. By default, the times
-        must satisfy l_1 < t_1 < l_T < t_N, where l_1 and l_T are the first and the last time of the
-        lifelong set, t_1 and t_N those of the test set.
+        Whether all test times are allowed. By default, they must satisfy l_1 < t_1 < l_T < t_N,
+        where l_1 and l_T are the first and the last time of the lifelong set, t_1 and t_N those of
+        the test set.
 
     Raises
     ------

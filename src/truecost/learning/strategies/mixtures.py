@@ -346,7 +346,9 @@ def build(
 
     Examples
     --------
-    >>> build("split", {"first": "margin", "second": {"name": "k-centre", "memory": 200}}).name
+    >>> from truecost.learning import build_strategy
+    >>> second = {"name": "k-centre", "memory": 200}
+    >>> build_strategy("split", {"first": "margin", "second": second}).name
     'split'
     """
     return built(name, Settings(name, options or {}, seed, tuple(classes)))

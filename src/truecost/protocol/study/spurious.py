@@ -48,8 +48,9 @@ def run_spurious(study: Study, progress: Progress | None = None) -> Outcome:
     """Run a study of spurious correlations: predict the class from characteristics that should not
     predict it.
 
-    Each predictor is scored like a system, and each system of the study is compared with the
-    predictors on the same samples (Ferrer et al. 2024, section 2.4). Two kinds of findings are
+    A predictor is a model that uses one condition, all conditions, or only the sound without
+    speech. Each predictor is scored like a system, and each system of the study is compared with
+    the predictors on the same samples (Ferrer et al. 2024, section 2.4). Two kinds of findings are
     added to ``Outcome.problems``:
 
     - rule ``spurious-correlation``: a predictor is better than the naive baseline, because its

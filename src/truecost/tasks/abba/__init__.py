@@ -25,8 +25,8 @@ from truecost.lazy import attach
 MAP_KEYS: dict[str, str] = {
     "id": "id of the collected item (utterance)",
     "collected_by": "model that collected the item: A (deployed) or B (candidate)",
-    "score_a": "score of model A, online or offline",
-    "score_b": "score of model B, online or offline",
+    "score_a": "score of model A, in use (online) or computed later (offline)",
+    "score_b": "score of model B, in use (online) or computed later (offline)",
     "accept_a": "1 if A accepts the item, 0 if not; instead of its score",
     "accept_b": "1 if B accepts the item, 0 if not; instead of its score",
     "label": "1 for a true accept, 0 for a false one, empty for unlabelled items",

@@ -188,8 +188,8 @@ def collected_items(
         rejects it, a label or a probability is out of range, ids repeat, or there are neither
         labels nor machine scores.
     UsageError
-        If scores and decisions are both given, or for one model only, a number is out of range, or
-        the name of a column is similar to that of an option.
+        If scores and decisions are both given, or only those of one model, a number is out of
+        range, or the name of a column is similar to that of an option.
 
     Examples
     --------

@@ -75,7 +75,7 @@ class MachineCalibration:
           too low.
         - `standard_error`, `lower`, `upper`: standard error and 95% interval of the difference;
           NaN with fewer than two units.
-        - `off`: whether the difference raises a warning.
+        - `off`: whether `problems` has a warning of the difference.
     curve : polars.DataFrame
         201 rows over the range of the labelled scores: `score`, `probability` (mean of the fits)
         and `isotonic`, a monotone step function fitted to the same labels.
@@ -153,11 +153,11 @@ def calibrate_machine(
     folds; the probability of an item without a label is the mean over the fits. Labels have their
     inverse inclusion probability as weight.
 
-    The map is compared with an isotonic fit (pooled adjacent violators). A warning is raised if
-    their mean absolute difference is above 0.05 and above 0.48 n^(-1/3), where n = (sum w)^2 / sum
-    w^2 is the effective number of labels and w the weight of a label. With a right map, about one
-    of 100 data sets is above the bound 0.48 n^(-1/3), as measured for three logistic truths and 40
-    to 1,500 labels. Up to 884 labels, this bound is above 0.05.
+    The map is compared with an isotonic fit (pooled adjacent violators). `problems` gets a warning
+    if their mean absolute difference is above 0.05 and above 0.48 n^(-1/3), where n = (sum w)^2 /
+    sum w^2 is the effective number of labels and w the weight of a label. With a right map, about
+    one of 100 data sets is above the bound 0.48 n^(-1/3), as measured for three logistic curves and
+    40 to 1,500 labels. Up to 884 labels, this bound is above 0.05.
 
     The difference D of a cell is the weighted mean of y - p, with the label y and the probability p
     of an item. Its interval is D -+ t s, clipped to [-1, 1]; t is a quantile of Student's
@@ -167,9 +167,9 @@ def calibrate_machine(
     - of labels drawn from the probabilities: sum w^2 p (1 - p) / (sum w)^2, which is the larger one
       in cells with few, equal labels.
 
-    The fits are treated as fixed. A warning is raised if abs(D) is above 0.02 and the interval at
-    98.75% excludes 0. With right probabilities, at most 5% of data sets have a warning in at
-    least one of the four cells.
+    The fits are treated as fixed. `problems` gets a warning if abs(D) is above 0.02 and the
+    interval at 98.75% excludes 0. With right probabilities, at most 5% of data sets have a warning
+    in at least one of the four cells.
 
     Parameters
     ----------

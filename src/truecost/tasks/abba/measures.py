@@ -179,10 +179,11 @@ def rrecall(totals: Totals, _: Application, estimator: str) -> Told:
     P(A = 1 | L = 1)`.
 
     By Bayes' theorem, this equals `P(B = 1 | A = 1, L = 1) / P(A = 1 | B = 1, L = 1)`, which can be
-    estimated from accepted items. The parameter is the estimator: `direct`, `pooled` or `ab` (human
-    labels), `soft` (machine labels), `corrected` (machine labels corrected by human ones). Range
-    [0, inf); higher is better. Naive baseline: 1 (the deployed model itself). Petegrosso et al.
-    2022, Eq. 1, 2, 6, 9.
+    estimated from accepted items. The parameter is the estimator. `direct`: human labels, each arm
+    alone. `pooled`: human labels, with the items that both models accept joined over both arms.
+    `ab`: accepted items per exposure of each arm. `soft`: machine labels. `corrected`: machine
+    labels corrected by human labels. Range [0, inf); higher is better. Naive baseline: 1 (the
+    deployed model itself). Petegrosso et al. 2022, Eq. 1, 2, 6, 9.
     """
     return _with_clipped(1, totals, estimator)
 
@@ -191,9 +192,8 @@ def rfpr(totals: Totals, _: Application, estimator: str) -> Told:
     """False-positive rate of the candidate model B divided by that of the deployed model A: `P(B =
     1 | L = 0) / P(A = 1 | L = 0)`.
 
-    The parameter is the estimator: `direct`, `pooled` or `ab` (human labels), `soft` (machine
-    labels), `corrected` (machine labels corrected by human ones). Range [0, inf); lower is better.
-    Naive baseline: 1 (the deployed model itself). Petegrosso et al. 2022, Eq. 3, 6, 7, 8.
+    The parameter is one of the estimators of `rrecall`. Range [0, inf); lower is better. Naive
+    baseline: 1 (the deployed model itself). Petegrosso et al. 2022, Eq. 3, 6, 7, 8.
     """
     return _with_clipped(0, totals, estimator)
 
@@ -214,8 +214,8 @@ def raccepts(totals: Totals, _: Application) -> Result:
     """Accepted items per exposure of arm B divided by those of arm A, without labels.
 
     The exposure is the traffic of an arm, such as its hours or users. This is a plain A/B test.
-    Range [0, inf). Naive baseline: 1 (no difference). Neither direction is better by itself; rows
-    have the direction of fewer accepted items. Petegrosso et al. 2022, A.1.3.
+    Range [0, inf). Naive baseline: 1 (no difference). Neither direction is better by itself; gates
+    treat fewer accepted items as better. Petegrosso et al. 2022, A.1.3.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         return ab_ratio(totals.sums("collected", "items"), totals.sums), 1.0
@@ -225,8 +225,8 @@ def rmean(totals: Totals, _: Application, column: str) -> Result:
     """Mean of a numeric column over the items of arm B divided by that of arm A.
 
     The parameter is the name of the column. This is a plain A/B test. Range (-inf, inf). Naive
-    baseline: 1 (no difference). Which direction is better depends on the column; rows have the
-    direction of a cost, such as latency. Petegrosso et al. 2022, A.1.3.
+    baseline: 1 (no difference). Which direction is better depends on the column; gates treat a
+    lower mean as better, as for latency. Petegrosso et al. 2022, A.1.3.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         items = totals.sums("collected", "items").sum(axis=-1)

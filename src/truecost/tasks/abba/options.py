@@ -41,7 +41,8 @@ class AbbaTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     mismatch: Annotated[
         Mismatch | None,
         Option(
-            "Items that the collecting model rejects offline: stop with an error, or drop them.",
+            "Items that a model accepted and collected, but rejects by its offline score: stop "
+            "with an error, or drop them.",
             default="error",
             group="Deployment",
         ),
@@ -182,8 +183,8 @@ class AbbaScoring:
     Parameters
     ----------
     estimators : tuple of str
-        Estimators: `corrected`, `direct`, `pooled`, `ab`, `soft`. Default: all for which the log
-        contains the data.
+        Estimators: `corrected`, `direct`, `pooled`, `ab`, `soft` (see the measure `rrecall`).
+        Default: all for which the log contains the data.
 
     Raises
     ------

@@ -176,8 +176,8 @@ def machine_labels(description: Description, *, title: str = "") -> Picture:
     labelled items.
 
     A hollow dot is the mean probability of the machine, a filled dot the share of human labels. The
-    interval belongs to the difference between both: if it does not contain the hollow dot, the
-    machine is biased in this cell.
+    line is the hollow dot plus the interval of the difference (human minus machine). If the line
+    does not contain the hollow dot, the machine is biased in this cell.
 
     Parameters
     ----------

@@ -55,12 +55,12 @@ class Selection:
 
         - `stratum`, `size`, `labelled`: name, number of items, earlier labels.
         - `rate`, `source`: assumed share of false accepts, and its origin.
-        - `standard_deviation`, `gradient`: spread of a label, and its effect on the target.
+        - `standard_deviation`, `gradient`: spread of labels, and effect of one label on the target.
         - `wanted`: ideal number of labels, proportional to size x standard deviation x gradient.
         - `chosen`, `probability`: number of new labels; mean inclusion probability of the items.
     expected : polars.DataFrame
-        Expected standard errors of log `rrecall`, log `rfpr` and `fpr`, or NaN: `before` and
-        `after` the new labels, with labels `proportional` to the sizes, with `all` items labelled.
+        Expected standard errors of log `rrecall`, log `rfpr` and `fpr`: `before` and `after` the
+        new labels, if labels were `proportional` to the sizes, and if `all` items had labels.
     signature : str
         Settings of the selection, separated by `|`.
     problems : tuple of str
@@ -109,9 +109,9 @@ def select(
     """Choose the items whose labels minimise the variance of a target (Neyman allocation).
 
     The number of labels of a stratum, earlier ones included, is proportional to its size times the
-    standard deviation of an item's contribution to the target (`strata.precision`). Each stratum
-    gives a simple random sample of its items without a label. A larger budget contains the items
-    of a smaller one, unless a stratum gets fewer labels.
+    standard deviation of an item's contribution to the target. Each stratum gives a simple random
+    sample of its items without a label. A larger budget adds items to those of a smaller one,
+    unless a stratum gets fewer labels.
 
     Without inclusion probabilities in the log, or with equal ones in each stratum, earlier labels
     are regarded as a simple random sample: each item of a stratum gets the probability labels /
@@ -136,7 +136,7 @@ def select(
     seed : int
         Seed of the draw, at least 0.
     rates : mapping of str to float, optional
-        Assumed share of false accepts, by cell or by stratum. Default: see `strata.stratify`.
+        Assumed share of false accepts, by cell or by stratum. Default: estimated from the log.
 
     Returns
     -------

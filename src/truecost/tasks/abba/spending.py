@@ -100,8 +100,8 @@ def break_even_miss(totals: Totals, application: Application) -> Result:
 
     f is the price of a false alarm; T_A and F_A are the numbers of correctly and falsely accepted
     items of arm A; rRecall and rFPR are `rrecall:direct` and `rfpr:direct`. Range [0, inf). No
-    naive baseline. Undefined if one model costs more at every price of a miss; the row then names
-    it. Petegrosso et al. 2022, Eq. 1-3.
+    naive baseline. Neither direction is better. Undefined if one model costs more at every price of
+    a miss; the reason names this model. Petegrosso et al. 2022, Eq. 1-3.
     """
     more, price = _more(totals), application.prices.false_alarm
     with np.errstate(divide="ignore", invalid="ignore"):

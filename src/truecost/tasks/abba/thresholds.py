@@ -67,8 +67,8 @@ class Choice:
         with the lowest ratio of false-positive rates (rFPR) is chosen.
     by : {"point", "upper"}
         Quantity that must meet the limit. `point`: the value of the ratio. `upper`: the upper end
-        of its interval for `max_rfpr`, the lower end for `min_rrecall`. In a replicate, which has
-        no interval, the end is the value of the replicate times (end / value) in the data.
+        of its interval for `max_rfpr`, the lower end for `min_rrecall`. A replicate has no
+        interval: its end is its value times (end / value) of the whole data.
     grid : int or tuple of float
         Candidate thresholds, or their number. With a number, the candidates are quantiles of the
         scores that B accepts.

@@ -1,4 +1,4 @@
-"""Lifelong learning: scores across time, penalties for help, forgetting and transfer.
+"""Scores across time (lifelong learning): penalties for help, forgetting and transfer.
 
 Each takes a score (`wer`, `bleu`, `der`, ...) as its parameter and the choices `Across`. The parts
 of the score are tallies with the cell axes version x time x state. The effort of help:
@@ -70,7 +70,7 @@ def _state_score(name: str, state: int, what: str) -> Callable[..., Result]:
         return how.weighed(values[:, how.version, :, state]), how.weighed(other)
 
     function.__name__ = name
-    function.__doc__ = f"""Score of {what}. The policy weights the test times.
+    function.__doc__ = f"""Score of {what}, summed over time as in `policy_score`.
 
     Range and direction are those of the score. Naive baseline: that of `policy_score`. Prokopalo et
     al. 2020, section 2.2 and Eq. 2.
@@ -88,10 +88,10 @@ corrected_score = _state_score("corrected_score", CORRECTED, f"{_PARTS} right (S
 def policy_score(totals: Totals, application: Application, inner: Measure, how: Across) -> Result:
     """Score of version M_i across time, without help on the test set: `sum_j P(t_j) s(M_i, t_j)`.
 
-    The sum is over the test times t_j in the window of the policy, from l_1 to l_i. If the weights
-    sum to 1, range and direction are those of the score. Naive baseline: the initial version
-    without learning, in the same window; without an initial version, that of the score. Undefined
-    if no test time is in the window, or a score in it is undefined. Prokopalo et al. 2020, Eq. 2.
+    A user policy (`--policy`) weights the test times t_j from l_1 to l_i, by default equally. If
+    the weights sum to 1, range and direction are those of the score. Naive baseline: the initial
+    version without learning; without an initial version, that of the score. Undefined without a
+    test time from l_1 to l_i, or if a score is undefined. Prokopalo et al. 2020, Eq. 2.
     """
     return base_score(totals, application, inner, how)
 
@@ -110,11 +110,11 @@ def penalty(totals: Totals, application: Application, inner: Measure, how: Acros
 def penalised_score(totals: Totals, application: Application, inner: Measure, how: Across) -> Told:
     """Score after help with a penalty for the help: `S_adapt + (S_imp - S_cor)`.
 
-    The scores are sums over time with the weights of the policy. The direction is that of the
-    score; the value can be outside its range. The row also shows `no_learning`, S_base + S_imp -
+    The scores are sums over time, as in `policy_score`. The direction is that of the score; the
+    value can be outside its range. `result.json` also contains `no_learning`, S_base + S_imp -
     S_cor (the help changed nothing), and `no_generalisation`, S_imp (only the corrected parts
-    changed). Naive baseline: that of `policy_score`. Undefined if no test time is in the window, or
-    a score in it is undefined. Prokopalo et al. 2020, Eq. 1 and 3.
+    changed). Naive baseline: that of `policy_score`. Undefined without a test time from l_1 to l_i,
+    or if a score is undefined. Prokopalo et al. 2020, Eq. 1 and 3.
     """
     values, _ = scores(totals, application, inner)
     of = values[:, how.version]
@@ -217,10 +217,10 @@ def forward_transfer(
 ) -> Result:
     """Forward transfer: advantage, at each time, of the preceding version over the initial version.
 
-    Mean of `R_(j-1,j) - R_(0,j)` over the times j whose newest version (up to M_i) has a
-    predecessor that learnt; `R_(i,j)` is the score of version i at time j. If a lower score is
-    better, the sign is opposite. Higher is better. Naive baseline: 0 (the initial version).
-    Undefined without an initial version. Lopez-Paz and Ranzato 2017.
+    Mean of `R_(j-1,j) - R_(0,j)` over the times j at which the newest version is M_2 to M_i;
+    `R_(i,j)` is the score of version i at time j. If a lower score is better, the sign is opposite.
+    Higher is better. Naive baseline: 0 (the initial version). Undefined without an initial version.
+    Lopez-Paz and Ranzato 2017.
     """
     loss = _loss(totals, application, inner, how)
     if how.initial < 0:
@@ -232,8 +232,8 @@ def forward_transfer(
 
 
 def lifelong_score(totals: Totals, application: Application, inner: Measure, how: Across) -> Result:
-    """Mean score of the versions M_k up to M_i, each on the data that it learnt from: `s(M_k,
-    l_k)`.
+    """Mean score of the versions M_k up to M_i, each on the data that it learnt from (the lifelong
+    set): `s(M_k, l_k)`.
 
     All versions have equal weight. The direction is that of the score. Naive baseline: the mean
     score of the preceding versions on these data, before adaptation. Prokopalo et al. 2020, section
@@ -375,8 +375,8 @@ def mean_score(totals: Totals, _: Application) -> Result:
     """Weighted mean of scores computed elsewhere: `sum_i w_i s_i / sum_i w_i`.
 
     w_i is the weight of the score s_i. Range and unit are those of the scores; lower is better
-    unless the user states otherwise. No naive baseline. Undefined if all weights are 0. Prokopalo
-    et al. 2020, section 3.1.
+    without `--higher`. No naive baseline. Undefined if all weights are 0. Prokopalo et al. 2020,
+    section 3.1.
     """
     weight = totals.sums("scored", "weight")
     return share(totals.sums("scored", "score"), weight), NONE

@@ -102,7 +102,7 @@ class LifelongTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
     policies: Annotated[
         tuple[str, ...],
         Option(
-            "Policy, which weighs the test times for a user: uniform, recent or conservative "
+            "Policy of a user, which weights the test times: uniform, recent or conservative "
             "(recent:3 has a half-life of 3), or a table (time, weight); may be repeated.",
             shown="uniform",
             flag="policy",
@@ -153,8 +153,8 @@ class LifelongTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
     higher: Annotated[
         bool | None,
         Option(
-            "For tables of scores, which need one of the two: higher scores are better "
-            "(accuracy), or lower ones (--lower: errors).",
+            "Required for tables of scores: higher scores are better (--higher: accuracy), or "
+            "lower scores (--lower: errors).",
             negative="--lower",
             needs={"data": SCORES},
         ),
@@ -248,11 +248,12 @@ class LifelongScoring:
         Column with the unit of each item (a document, a speaker), which is resampled as a whole.
         Default: each item is a unit.
     compat : {"allies-2020"}, optional
-        Compute penalised BLEU as the program of the ALLIES 2020 organisers did: it subtracts the
-        n-grams of the references of corrected sentences from the matches of the adapted output.
+        Compute penalised BLEU as the program of the ALLIES 2020 organisers did: matches of the
+        adapted output, minus the n-grams of the references of the corrected sentences.
     item_seconds : float, optional
         Time to correct one part of an item, in seconds. Required for `msr` with `cost="seconds"`,
-        and for the cost of a person who does everything.
+        and for the naive baseline of `total_cost` in which a person does everything, if the log has
+        no times.
     cost : {"seconds", "words", "actions", "answers", "cost"}, optional
         Unit of the cost of help, for `msr` (minimal supervision rate) and for the learning curve:
         active time of the person, entered words, simple actions, answers, or the column `cost` of a

@@ -102,6 +102,8 @@ def penalise(
 
     Examples
     --------
+    Items 1 and 2 are wrong. The person corrects item 1, and the system learns nothing else:
+
     >>> import truecost as tc
     >>> before, after = ["a", "b", "b"], ["a", "a", "b"]
     >>> found = tc.lifelong.penalise("classes", before, after, ["a", "a", "a"], corrected=[1])

@@ -43,7 +43,7 @@ def score_matrix(
 ) -> Picture:
     """Matrix of scores: versions in rows, test times in columns; a lighter cell is better.
 
-    A line separates the test times up to the data of a version from later ones.
+    In each row, a line separates the test times that the data of the version cover from later ones.
 
     Parameters
     ----------

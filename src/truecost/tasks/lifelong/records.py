@@ -126,12 +126,13 @@ class Lifelong(Rows):
         version M_(i-1) on the data of time l_i, before adaptation. State `adapted`: output of
         version M_i on these data, after adaptation to them.
     offline : polars.DataFrame
-        Help of people outside the test set, which no score contains. One row for each run and
-        version.
+        Help of people with data outside the test set, which no score contains. One row for each run
+        and version.
 
         - `version`: position in `versions` of the version that resulted from the help.
         - `seed`: position in `seeds`.
-        - `answers`, `words`, `actions`: numbers of answers, entered words and simple actions.
+        - `answers`, `words`, `actions`: numbers of answers, entered words and simple actions
+          (edits).
         - `seconds`: active time of the person; null if one answer was not timed.
         - `cost`: in place of the numbers and the time, for a learning curve from a table.
     experts : tuple of str
@@ -155,7 +156,8 @@ class Lifelong(Rows):
         are left out.
 
         - `seed`: position in `seeds`.
-        - `seconds`: active time of people outside the test set; null if one answer was not timed.
+        - `seconds`: active time of people with data outside the test set; null if one answer was
+          not timed.
         - `helped`: active time of help, a part of `seconds`, with the numbers of `answers` and
           `words`.
         - `cpu`, `gpu`: seconds of computing; null if not recorded.

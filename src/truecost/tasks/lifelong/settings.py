@@ -64,8 +64,7 @@ class Policy:
         - `conservative`: 2^-((t_j - l_1) / h); the earliest data matter most.
         - `table`: weights given in `table`.
     half_life : float, optional
-        Half-life h, in the unit of the times (days for dates); above 0. Required for `recent` and
-        `conservative`.
+        Half-life h > 0 of `recent` and `conservative`, in the unit of the times (days for dates).
     table : mapping of str to float
         Weight of each test time, by its name; at least 0. Required for `table`.
     label : str
@@ -81,6 +80,7 @@ class Policy:
     Examples
     --------
     >>> import numpy as np
+    >>> from truecost.tasks.lifelong import Policy
     >>> Policy("recent", half_life=1).weights(np.array([0.0, 1, 2]), np.array([1.0, 2])).tolist()
     [[0.0, 0.0], [1.0, 0.0], [0.3333333333333333, 0.6666666666666666]]
     """
@@ -151,7 +151,7 @@ class Policy:
 
     @property
     def says(self) -> str:
-        """Wish of the user in words, such as "past and contemporary data matter alike"."""
+        """Sentence about the weights, such as "past and contemporary data matter alike"."""
         said = SAYS[self.kind].format(half=self.half_life or 0)
         return said if self.normalise else f"{said} (weights not normalised)"
 

@@ -1,4 +1,4 @@
-"""Lifelong learning, cost of decisions and effort of people: corrections, seconds, words, simple
+"""Cost of decisions and effort of people (lifelong learning): corrections, seconds, words, simple
 actions, and a score under every version, at every time, in every state (`Across`).
 
 The parts that the score reads are tallies with the cell axes version x time x state, so that the
@@ -220,10 +220,10 @@ def msr(totals: Totals, _: Application, how: Across) -> Result:
     """Minimal supervision rate: `cost of the corrections until the output is right / cost to
     correct everything`.
 
-    The cost is the number of words that people enter, the number of corrected parts (`answers`), or
-    the seconds (if the time to correct a part is stated). Range [0, inf); lower is better. Naive
-    baseline: 1 (everything is corrected). Undefined if an output is still wrong at the end.
-    Geoffrois 2016; Prokopalo et al. 2020, section 2.2.
+    The cost (`--cost`) is the number of words that people enter (`words`), the number of corrected
+    parts (`answers`), or the `seconds` (with the time to correct a part, `--item-seconds`). Range
+    [0, inf); lower is better. Naive baseline: 1 (everything is corrected). Undefined if an output
+    is still wrong at the end. Geoffrois 2016; Prokopalo et al. 2020, section 2.2.
     """
     sums = {
         name: totals.sums(EFFORT, name)[:, how.version]
@@ -243,11 +243,12 @@ def _mean_per_run(part: str, statistic: str, title: str) -> Function:
     def function(totals: Totals, _: Application, how: Across) -> Result:
         return totals.sums(part, statistic)[:, how.version] / how.runs, NONE
 
-    where = "on the test set" if part == EFFORT else "outside the test set, up to this version"
-    function.__doc__ = f"""{title} by people {where}; mean over runs.
+    where = "by people on the test set" if part == EFFORT else "up to this version"
+    more = "" if part == EFFORT else "Offline help is about data outside the test set. "
+    function.__doc__ = f"""{title} {where}; mean over runs.
 
-    Range [0, inf); lower is better. No naive baseline. Undefined if it was not measured. Prokopalo
-    et al. 2020, section 2.2.
+    {more}Range [0, inf); lower is better. No naive baseline. Undefined if it was not measured.
+    Prokopalo et al. 2020, section 2.2.
     """
     return function
 

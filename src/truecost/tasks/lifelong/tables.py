@@ -250,8 +250,7 @@ def read_scores(table: Table, name: str, options: TableOptions | None = None) ->
     table : Table
         Table of scores.
     name : str
-        Name of the system. If the table has a column `system`, only the rows with this name are
-        used.
+        Name of the system. If the table has a column `system`, rows of other systems are ignored.
     options : TableOptions, optional
         Direction and bounds of the scores, and other names of columns.
 
@@ -272,6 +271,7 @@ def read_scores(table: Table, name: str, options: TableOptions | None = None) ->
     --------
     >>> import polars as pl
     >>> from truecost.formats import Table
+    >>> from truecost.tasks.lifelong import TableOptions, read_scores
     >>> frame = pl.DataFrame({"version": [1, 2], "1": [0.9, 0.7], "2": [0.2, 0.8]})
     >>> read_scores(Table("m", frame), "mine", TableOptions(higher=True))
     <Lifelong 'mine': 2 versions, 2 times>

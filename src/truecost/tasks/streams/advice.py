@@ -40,7 +40,8 @@ class SweepDifference(msgspec.Struct, frozen=True, kw_only=True):
         Value of this choice minus value of the best choice, with the paired confidence interval, on
         the scale of the measure. None if undefined.
     verdict : {"better", "worse", "same", "inconclusive"}
-        Verdict on this choice in comparison with the best choice.
+        Verdict on this choice in comparison with the best choice; `same` if both are equal in every
+        replicate.
     """
 
     strategy: str
@@ -63,7 +64,8 @@ class SweepAdvice(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
     application : str
         Name of the application; empty for a single application.
     objective : str
-        Reason why this measure compares the budgets; empty for advice by an additional measure.
+        Reason why this measure compares the budgets, such as "no objective was named"; empty for
+        `act_dcf` if it is only shown in addition.
     strategy : str
         Strategy whose budgets are compared; empty for a comparison of all strategies.
     best : SweepPoint

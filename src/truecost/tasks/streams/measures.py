@@ -49,9 +49,9 @@ def imlm(totals: Totals, application: Application, how: Effort = PLAIN) -> Resul
     `(N_ann + N_fp + q N_fn) / N`.
 
     q is the cost of a miss, as a number of annotations: a constant or N / N_target. For several
-    classes, the sum of a cost matrix replaces N_fp + q N_fn; for numbers, the sum of absolute
-    errors divided by the tolerance. Range [0, inf); lower is better. Naive baseline: 1 (all items
-    labelled by hand). Lindsey et al., Eq. 3-5.
+    classes, the sum of the costs of the decisions (cost matrix) replaces N_fp + q N_fn; for
+    numbers, the sum of the absolute errors, divided by `--tolerance`. Range [0, inf); lower is
+    better. Naive baseline: 1 (all items labelled by hand). Lindsey et al., Eq. 3-5.
     """
     return joined_value(totals, how, imlm_value(how, application)), 1.0
 
@@ -143,7 +143,7 @@ def hourly(seconds: float) -> Rule:
 
 
 def act_dcf(totals: Totals, application: Application, how: Effort = PLAIN) -> Result:
-    """Detection cost of the decisions: `w Pmiss + (1 - w) Pfa`.
+    """Detection cost of the decisions, not divided by the naive cost: `w Pmiss + (1 - w) Pfa`.
 
     The weight is `w = Cm P / (Cm P + Cf (1 - P))`; default: 0.75 (OpenSAD 2015). Range [0, 1];
     lower is better. Naive baseline: `min(w, 1 - w)` (all rejected or all accepted). Undefined
@@ -164,8 +164,8 @@ def error_rate(totals: Totals, _: Application, how: Effort = PLAIN) -> Result:
 def mean_loss(totals: Totals, _: Application, how: Effort = PLAIN) -> Result:
     """Mean loss per item, in annotations.
 
-    The loss is the cost in the cost matrix, or for numbers the absolute error divided by the
-    tolerance. Range [0, inf); lower is better. No naive baseline. Lindsey et al., section V.
+    The loss is the cost in the cost matrix, or for numbers the absolute error divided by
+    `--tolerance`. Range [0, inf); lower is better. No naive baseline. Lindsey et al., section V.
     """
     return joined_value(totals, how, lambda s: share(s["loss"], s["n"])), NONE
 
@@ -187,7 +187,7 @@ def _sum_of(statistic: str, counted: str) -> Any:
 
 
 def n_annotations(totals: Totals, _: Application, how: Effort = PLAIN) -> Result:
-    """Number of annotations, N_ann (option `--annotations`): sum over streams, mean over runs.
+    """Number of annotations that count (`--annotations`): sum over streams, mean over runs.
 
     Range [0, inf); lower is better. Naive baseline: all items are labelled. Lindsey et al., Eq. 2.
     """
@@ -250,7 +250,7 @@ def _gap(name: str) -> Any:
         )
         return before - after, NONE
 
-    function.__doc__ = f"""Saving by adaptation: `{name}` before minus `{name}` after adaptation.
+    function.__doc__ = f"""Saving by adaptation to a batch: `{name}` before minus `{name}` after.
 
     Range (-inf, inf); higher is better. No naive baseline. Lindsey et al., section III.
     """
@@ -268,8 +268,8 @@ def _trend(name: str) -> Any:
 
     function.__doc__ = f"""Change of `{name}_gap` from the start to the end of the stream.
 
-    Slope of a least-squares line through the values of the windows, at positions from 0 to 1.
-    Windows without a value are excluded. Below 0, the outputs before adaptation improve. Range
+    Slope of a least-squares line through the values of the windows (`--window`), at positions from
+    0 to 1. Below 0, the saving shrinks, as it does if the outputs before adaptation improve. Range
     (-inf, inf); lower is better. No naive baseline. Lindsey et al., section IV.C and Fig. 4.
     """
     return function

@@ -101,8 +101,8 @@ class StreamTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     annotations: Annotated[
         tuple[AnnotationSet, ...] | None,
         Option(
-            "Annotations that count: queries, bootstrap, development, training, pretraining; or "
-            "none.",
+            "Annotations that count: queries, bootstrap (labels made before the stream), "
+            "development, training, pretraining; or none.",
             shown="queries,bootstrap",
             read=_sets,
         ),

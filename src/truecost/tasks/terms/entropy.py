@@ -59,13 +59,13 @@ def cnxe(totals: Totals, application: Application, variant: str, how: Averaging 
 
 
 def min_cnxe(totals: Totals, application: Application, variant: str, how: Averaging = MEAN) -> Told:
-    """Lowest `cnxe` over all affine maps `gamma llr + delta` of the scores with gamma >= 0.
+    """Lowest `cnxe` over all affine maps `gamma llr + delta` of the scores with `gamma >= 0`.
 
     The parameter is the kind of the means. `pooled`: over all trials. `by_query`: over queries, of
-    the means of each query. `unconstrained`, `by_query_unconstrained`: these two means, with any
-    gamma. The value is 1 (gamma = 0) if the scores are uninformative or reversed. Range [0, 1];
-    lower is better. Naive baseline: 1.0 (llr = 0 for every trial). Rodriguez-Fuentes & Penagarikano
-    2013, Eq. 44-45.
+    the means of each query. `unconstrained`, `by_query_unconstrained`: these two means, without the
+    condition `gamma >= 0`. The value is 1 (`gamma = 0`) if the scores are uninformative or
+    reversed. Range [0, 1]; lower is better. Naive baseline: 1.0 (llr = 0 for every trial).
+    Rodriguez-Fuentes & Penagarikano 2013, Eq. 44-45.
     """
     shares, missing, rest = _shares(totals, variant, how)
     floor, prior = f"term_fit_floor_{variant}", application.effective_prior
@@ -172,7 +172,7 @@ MEASURES = (
         interval=rule("log"),
     ),
     Measure(
-        *("min_cnxe", min_cnxe, COUNTS, "Least normalised cross entropy of affine maps"),
+        *("min_cnxe", min_cnxe, COUNTS, "Minimum normalised cross entropy (affine)"),
         *("lower", "paper 002, Eq. 44-45"),
         **_POOLED,
         parse=partial(one_of, FIT_VARIANTS),

@@ -108,9 +108,9 @@ def mtwv(totals: Totals, application: Application, how: Averaging = MEAN) -> Tol
     TWV(t)`.
 
     The thresholds t are all submitted scores, and infinity, which rejects everything. If several
-    thresholds are best, the lowest one is used. With one threshold for all queries, the actual TWV
-    is never higher. Each replicate uses its own best threshold, so the interval is somewhat too
-    high. Range [0, 1]; higher is better. Naive baseline: 0 (everything is rejected).
+    thresholds are best, the lowest one is used. The actual TWV with one threshold for all queries
+    is never higher. Each replicate uses its own best threshold, so both ends of the interval are
+    somewhat too high. Range [0, 1]; higher is better. Naive baseline: 0 (everything is rejected).
     Rodriguez-Fuentes & Penagarikano 2013, section 2.3.
     """
     shares = Shares.from_totals(totals, how)
@@ -154,11 +154,11 @@ def otwv(totals: Totals, application: Application, how: Averaging = MEAN) -> Tol
 def mean_average_precision(totals: Totals, _: Application, how: Averaging = MEAN) -> Told:
     """Mean over queries of the average precision of their detections, ranked by score.
 
-    The average precision of a query is a sum over the targets that are found, divided by the number
-    of all targets of the query. The sum is of the precision at the score of each found target.
-    Detections with equal scores share one rank: the precision at their score counts all of them.
-    Range [0, 1]; higher is better. Naive baseline: 0 (an empty list). NIST, KWSEval (which sorts
-    scores as text; here they are numbers).
+    The average precision of a query is the sum, over the targets that are found, of the precision
+    at their scores, divided by the number of all targets of the query. Detections with equal scores
+    share one rank: the precision at their score counts all of them. Range [0, 1]; higher is better.
+    Naive baseline: 0 (an empty list). NIST, KWSEval (which sorts scores as text; here they are
+    numbers).
     """
     shares = Shares.from_totals(totals, how)
     weights = shares.weights if how.pooled else None

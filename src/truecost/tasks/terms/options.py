@@ -102,12 +102,14 @@ class TermsTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     ] = None
     factors: Annotated[
         SearchFactor | None,
-        Option("Factors to resample.", default="query", group="Interval"),
+        Option(
+            "Factors to resample; their order has no effect.", default="query", group="Interval"
+        ),
     ] = None
     query_unit: Annotated[
         str | None,
         Option(
-            "Attribute of the queries (voice, topic): queries with one value are resampled "
+            "Attribute of the queries (voice, topic): queries with the same value are resampled "
             "together.",
             group="Interval",
             needs={"factors": ("query", "query,document", "document,query")},
@@ -206,8 +208,7 @@ class SearchOptions:
     Raises
     ------
     UsageError
-        If the tolerance is negative, not finite, or too large to be in seconds, or a name does not
-        exist.
+        If the tolerance is negative, not finite or too large, or a name does not exist.
     """
 
     tolerance: float = 0.5

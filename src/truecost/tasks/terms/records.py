@@ -151,9 +151,7 @@ class Reference:
 
     @cached_property
     def document_units(self) -> tuple[Factor, Codes]:
-        """Factor for the bootstrap in which each document is a unit, and the unit of each row of
-        ``documents``.
-        """
+        """Factor whose units are the documents, and the unit of each row of ``documents``."""
         return Factor.encode("document", self.documents["document"].to_numpy())
 
 
@@ -201,8 +199,7 @@ class Search:
         Warnings about the data.
     took : mapping of str to float
         Resources of indexing and searching together: hours of ``cpu`` and ``gpu``, GB-hours of
-        ``memory``. Hours of ``waiting`` are the waiting times of searching. Empty if they were not
-        recorded.
+        ``memory``. Hours of ``waiting`` are those of searching only. Empty if nothing was recorded.
     unrecorded : tuple of str
         Phases (indexing, searching) whose resources were not recorded.
     beside : object, optional
@@ -255,15 +252,15 @@ class Search:
         return ((self.reference.queries, "query"), (self.reference.documents, "document"))
 
     def right(self) -> tuple[pl.DataFrame, ...]:
-        """Queries, documents and targets, from which the ledger makes the evaluation set's hash."""
+        """Queries, documents and targets; their hash names the evaluation set in the ledger of
+        `--ledger`.
+        """
         documents = self.reference.documents.select("document", "source", "seconds")
         queries = self.reference.queries.select("query")
         return queries, documents, self._placed(self.reference.targets)
 
     def outputs(self) -> tuple[pl.DataFrame, ...]:
-        """Detections with scores and decisions, from which the results ledger makes the system's
-        hash.
-        """
+        """Detections with scores and decisions; their hash names the system in the ledger."""
         columns = {name: getattr(self, name) for name in ("query", "place", "start", "duration")}
         found = self._placed(pl.DataFrame(columns))
         return (found.with_columns(score=pl.Series(self.score), yes=pl.Series(self.accepted)),)

@@ -94,8 +94,9 @@ def unit_accuracy(totals: Totals, _: Application) -> Result:
     """Share of the words of the reference that the output contains: `hits / words of the
     reference`.
 
-    Inserted words have no effect. Range [0, 1]; higher is better. Naive baseline: 0 (an empty
-    output). Undefined if the reference has no words. Ferrer et al. 2024, section 3.2.
+    Here, a unit is a word. Inserted words have no effect. Range [0, 1]; higher is better. Naive
+    baseline: 0 (an empty output). Undefined if the reference has no words. Ferrer et al. 2024,
+    section 3.2.
     """
     return _rate(totals, WORDS, "hits", "reference"), 0.0
 

@@ -55,15 +55,15 @@ class TrialsScoring:
         the data. Likelihood ratios contain no prior.
     threshold : float, optional
         Deployed threshold on the score. For posteriors: a probability or its logarithm. Default:
-        the Bayes threshold.
+        the Bayes threshold (none for the type `score`).
     clip : float, optional
         Lowest probability of a class, between 0 and 0.5. Default: no clipping.
     allow_reversed : bool
         Whether scores are accepted that are significantly higher for nontargets than for targets
         (the 99.9% interval of the area under the ROC curve is below 0.5).
     whole_shares : tuple of float, optional
-        For a subset: shares of the classes in the whole data. They keep the training prior and the
-        prior of the decisions equal in all subsets.
+        For a subset: shares of the classes in the whole data. They replace the shares of the subset
+        as default of the training prior and of the prior in the Bayes threshold.
     threshold_by : {"whole", "subset"}
         Data on which a measure chooses the threshold for a subset: the whole data, or the subset.
     whole : Trials, optional
@@ -176,26 +176,24 @@ class ThresholdTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True
     ] = None
     test_key: Annotated[
         str | None,
-        _option(
-            help="Key of TEST, if it differs from that of the others.", file=True, needs=_TESTED
-        ),
+        _option(help="Key of the --test file, if it differs from --key.", file=True, needs=_TESTED),
     ] = None
     test_metadata: Annotated[
         tuple[str, ...],
         _option(
-            help="Metadata of TEST, if they differ from those of the others.",
+            help="Metadata of the --test file, if they differ from --metadata.",
             file=True,
             sided=True,
             needs=_TESTED,
         ),
     ] = ()
     test_hours: Annotated[
-        float | None, _option(help="Hours of audio of TEST.", gt=0, needs=_TESTED)
+        float | None, _option(help="Hours of audio of the --test file.", gt=0, needs=_TESTED)
     ] = None
     test_background: Annotated[
         str | None,
         _option(
-            help="List of background recordings of TEST with a column duration (seconds).",
+            help="List of background recordings of the --test file (column duration, in seconds).",
             file=True,
             needs=_TESTED,
         ),

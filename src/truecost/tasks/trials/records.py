@@ -72,7 +72,7 @@ class Trials(Rows):
         Labels of several annotators. If any of their labels counts as right (`several_right`),
         `labels` contains the most frequent one, or the first of several most frequent ones.
     ascending : bool
-        Whether the rows are in ascending order of score, as in memory maps of sorted segments.
+        Whether the rows are in ascending order of score.
     machine : Machine, optional
         Labels by a machine for all trials, in addition to human labels for some of them.
     spoofing : Spoofing, optional
@@ -188,9 +188,10 @@ class Trials(Rows):
         name : str
             Name of the system.
         unit, unit2 : array_like, shape (N,), optional
-            Unit of each trial, and a second unit that is crossed with the first.
+            Unit of each trial, and a unit of a second kind, such as the recording device.
         stratum, ids, weight : array_like, shape (N,), optional
-            Stratum of the unit (or stream, for moving blocks); id and weight of each trial.
+            Stratum of the unit (for moving blocks, its stream; see `Plan`); id and weight of each
+            trial.
         target : str, optional
             Label of the class to detect; necessary if the labels do not determine it.
         annotators : {"votes", "any"}, optional

@@ -35,7 +35,7 @@ def variance_table(found: "Sequence[Variance]") -> Columns:
         left=frozenset({"varied by"}),
         about=(*dims, "system", "measure"),
         above=("measure", *dims),
-        said=(f"{percent(found[0].level)} intervals",),
+        said=(f"sources of variance ({percent(found[0].level)} intervals)",),
     )
 
 
@@ -61,7 +61,7 @@ def classes_table(found: "Sequence[ByClass]") -> Columns:
         left=frozenset({"class"}),
         about=(*dims, "system"),
         above=("system", *dims),
-        said=(f"{percent(found[0].level)} intervals",),
+        said=(f"classes ({percent(found[0].level)} intervals)",),
         below=below,
     )
 

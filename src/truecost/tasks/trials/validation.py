@@ -122,7 +122,8 @@ def validate(
 
     Examples
     --------
-    >>> import io
+    Trial c has no score, b is not a trial, and x is not a number:
+
     >>> import polars as pl
     >>> import truecost as tc
     >>> from truecost.formats import Table

@@ -1,8 +1,8 @@
-"""Metrics to report beside other measures: F scores, correlations, balanced accuracy, top-k
+"""Further metrics, which `--also` reports: F scores, correlations, balanced accuracy, top-k
 accuracy, calibration error.
 
-They are reported with `--also`, each with an interval and advice on its limits (Ferrer et al. 2024,
-sections 3.1 and 3.6); gates and leaderboards refuse them.
+Each has an interval and advice on its limits (Ferrer et al. 2024, sections 3.1 and 3.6); gates and
+leaderboards refuse them.
 
 All but two read `decisions` (class x decision, statistic `n`). Its shares J[k, d] = P_k R[k, d], R
 the share of class k that is decided d and P_k the prior of the class, sum to 1; abstaining is one
@@ -130,11 +130,12 @@ def ece(totals: Totals, application: Application) -> Result:
     """Expected calibration error: difference between confidence and accuracy, in 15 bins of
     confidence: `sum_b abs(sum_k P_k D_bk)`.
 
-    D_bk is the sum, over the trials of class k in bin b, of confidence minus 1 (right decision) or
-    0 (wrong decision), divided by the number of all trials of class k. Confidence is the largest
-    posterior (for detection: the posterior of the target) at the priors of the application, and the
-    decision is its class. The bins have equal width. Range [0, 1]; lower is better. Naive baseline:
-    0 (the priors as probabilities). Guo et al. (2017); Ferrer et al. 2024, section 3.6.
+    D_bk is a sum over the trials of class k in bin b, divided by the number of all trials of class
+    k. It adds up the confidence, minus 1 if the decision is right. Confidence is the largest
+    posterior at the priors of the application, and the decision is its class. For detection,
+    confidence is the posterior of the target, and the decision is to accept. The bins have equal
+    width. Range [0, 1]; lower is better. Naive baseline: 0 (the priors as probabilities). Guo et
+    al. (2017); Ferrer et al. 2024, section 3.6.
     """
     sizes = totals.sums("bins", "n").sum(axis=-1)
     priors = application.class_priors(sizes)
@@ -205,7 +206,7 @@ MEASURES: tuple[Measure, ...] = (
         "paper 003, 3.1",
         Rule("log1m", _of_f1, edge=True, bounds=_UNIT),
         detection=True,
-        advice="ignores the costs of errors and correct rejections, and depends on the prevalence: "
+        advice="ignores correct rejections and the costs of errors, and depends on the prevalence: "
         "compare by nec with your own costs (Ferrer et al. 2024, 3.1)",
         rule="f-score",
     ),
@@ -261,8 +262,8 @@ MEASURES: tuple[Measure, ...] = (
         parse=_places,
         uses=("prior",),
         shown_in="percent",
-        advice="is valid only if users see k answers: then state the cost of a list without the "
-        "right answer and that of a long list; otherwise compare by nec (Ferrer et al. 2024, 3.1)",
+        advice="is valid only if users see k answers (then state the costs of a list without the "
+        "right answer and of a long list); otherwise compare by nec (Ferrer et al. 2024, 3.1)",
         rule="accuracy-without-reference",
     ),
     measure(

@@ -223,10 +223,10 @@ def act_dcf(totals: Totals, application: Application) -> Result:
     """Detection cost of the decisions, divided by that of the naive baseline: `(Cm P Pmiss + Cf
     (1-P) Pfa) / min(Cm P, Cf (1-P))`.
 
-    The decisions are those in the file. If the file has scores, the Bayes threshold decides. Range
-    [0, inf); lower is better. Naive baseline: 1.0 (always reject or always accept). Equal to 1 -
-    TWV if always rejecting costs less than always accepting. Rodriguez-Fuentes & Penagarikano 2013,
-    Eq. 8-11.
+    The decisions are those in the file, or those at the threshold: `--threshold`, by default the
+    Bayes threshold. Range [0, inf); lower is better. Naive baseline: 1.0 (always reject or always
+    accept). Equal to 1 - TWV if always rejecting costs less than always accepting.
+    Rodriguez-Fuentes & Penagarikano 2013, Eq. 8-11.
     """
     application.require_detection()
     return nec(totals, application)
@@ -344,7 +344,7 @@ def abstained(totals: Totals, application: Application) -> Result:
     """Share of trials on which the system abstains: `sum_k P_k R[k, abstain]`.
 
     The value is 0 if the cost matrix has no column for abstaining. Read it together with the
-    expected cost, which has a cost for abstaining. Range [0, 1]; lower is better. No naive
+    expected cost, which includes the cost of abstaining. Range [0, 1]; lower is better. No naive
     baseline. Ferrer et al. 2024, section 3.1.
     """
     counts, rates = class_rates(totals)

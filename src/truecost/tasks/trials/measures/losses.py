@@ -128,10 +128,10 @@ def cnxe(totals: Totals, application: Application) -> Result:
     prior: `(Ptar mean_tar Clog + (1-Ptar) mean_non Clog) / H(Ptar)`.
 
     Clog is `log2(1 + exp(-llr - logit(Ptar)))` for a target and `log2(1 + exp(llr + logit(Ptar)))`
-    for a nontarget. If the application states no prior, logit(Ptar) is computed from all data, and
-    the other terms with Ptar from each replicate. Range [0, inf]; lower is better. Naive baseline:
-    1.0 (llr = 0 for every trial). Infinite if the true class of a trial has probability 0.
-    Rodriguez-Fuentes & Penagarikano 2013, Eq. 36-43.
+    for a nontarget. If the application has no prior, P is the share of the targets: in logit(Ptar)
+    their share in all data, elsewhere their share in each replicate. Range [0, inf]; lower is
+    better. Naive baseline: 1.0 (llr = 0 for every trial). Infinite if the true class of a trial has
+    probability 0. Rodriguez-Fuentes & Penagarikano 2013, Eq. 36-43.
     """
     counts, means = _mean_losses(totals, "llr", "cnxe")
     priors = application.class_priors(counts)
