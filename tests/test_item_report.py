@@ -345,7 +345,7 @@ def test_a_difference_says_what_to_beware_of(outcome):
     compared = [x for group in found.groups for x in group.lines if "against" in x.name]
     assert compared
     few = {  # fewer than 20 recordings; few speakers who differ much
-        "diarization": "But the interval is too narrow: few units.",
+        "diarization": "But the interval may be too narrow: few units.",
         "transcripts": "But a few units determine the value.",
     }.get(outcome.task, "")
     assert [x.more for x in compared] == [few] * len(compared)

@@ -113,7 +113,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         - `items_as_units`: as `trials_as_units`, for utterances or sentences;
         - `crossed`: several factors or sides; the interval is conservative;
         - `few_units`: fewer than 20 units (percentile and bca intervals), or fewer than a measure
-          needs (auto); the interval is too narrow;
+          needs (auto); the interval may be too narrow;
         - `few_effective_units`: a few units determine most of the value;
         - `clustered_errors`: the effective number of units (Kish 1965) is below 20, and units have
           several trials each, so that the correlation within units is uncertain;
