@@ -170,7 +170,7 @@ def idle(table: "PartialTable", facts: Facts = MappingProxyType({})) -> dict[Dec
                     found[option] = f"measure {said}" if key == "measure" else said
                 continue
             there = known[key].option
-            other = given.get(key, there.shown or there.default)
+            other = given.get(key, there.default)
             if values and other not in (None, *values):
                 found[option] = f"{known[key].flag} {'|'.join(map(str, values))}"
             elif not values and key not in given:
