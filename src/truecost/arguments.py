@@ -327,7 +327,7 @@ def value_of(option: Declared, given: Any, held: MemoryTables) -> Any:
     known = option.option
     if known.file and option.table != "systems":
         given = _named(given, option) if callable(known.file) else given
-        files = _files(given, option.name, held, sided=known.sided)
+        files = _files(given, option.name, held, sided=bool(known.sided))
         return files if option.many else files[0]
     if option.table == "systems" and isinstance(given, Mapping):
         given = [f"{name}={file}" for name, file in given.items()]

@@ -57,8 +57,8 @@ class Option:
     file : bool or callable
         Whether values are files, whose paths move with the study; a function returns whether a text
         is a word and no file.
-    sided : bool
-        Whether a value may be `COLUMN=FILE`.
+    sided : str
+        The forms of a file that may follow a name, such as `COLUMN=FILE or FILE`.
     split, repeat : bool
         Whether commas separate several values; whether the flag may be repeated nevertheless.
     read : callable, optional
@@ -84,7 +84,7 @@ class Option:
     lt: float | None = None
     thousandths: bool = False
     file: bool | Callable[[str], bool] = False
-    sided: bool = False
+    sided: str = ""
     split: bool = False
     repeat: bool = False
     read: Callable[[str, str], Any] | None = None
@@ -201,7 +201,7 @@ class Declared:
         """The allowed values in words."""
         said = "column" if self.table == "map" else _kind_text(self.single)
         if self.option.file is True and not self.words:
-            said = "COLUMN=FILE or FILE" if self.option.sided else "file"
+            said = self.option.sided or "file"
         said = f"{said} {self.option.range}" if self.option.range else said
         one = not self.many or get_origin(self.single) is tuple
         listed = self.option.read is not None or self.option.split

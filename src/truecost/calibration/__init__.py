@@ -67,7 +67,7 @@ class CalibrationTable(PartialTable, frozen=True, kw_only=True, omit_defaults=Tr
         Option(
             "Metadata of TRAIN, if they differ from those of EVAL; may be repeated.",
             file=True,
-            sided=True,
+            sided="COLUMN=FILE or FILE",
         ),
     ] = ()
     folds: Annotated[

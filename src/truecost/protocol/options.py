@@ -150,7 +150,7 @@ class MethodsTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
         Option(
             "Files of runs: PATH, a pattern such as runs/*.csv, or NAME= either of these.",
             file=True,
-            sided=True,
+            sided="NAME=FILE or FILE",
         ),
     ] = ()
     runs: Annotated[

@@ -63,13 +63,13 @@ METADATA = Option(
     "File with further columns. FILE is joined by id; COLUMN=FILE by the values of COLUMN, such as "
     "speaker=speakers.csv; COLUMN.NAME=FILE also names the new column NAME.",
     file=True,
-    sided=True,
+    sided="COLUMN=FILE or FILE",
 )
 LINES = Option(
     "COLUMN=FILE: a new column from a file with one value (speaker, document) per "
     "line, for texts with one sentence per line.",
     file=True,
-    sided=True,
+    sided="COLUMN=FILE",
 )
 INDEXING = Option(
     "Record of truecost resources for indexing: FILE, or SYSTEM=FILE for one of "

@@ -183,7 +183,7 @@ class ThresholdTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True
         _option(
             help="Metadata of the --test file, if they differ from --metadata.",
             file=True,
-            sided=True,
+            sided="COLUMN=FILE or FILE",
             needs=_TESTED,
         ),
     ] = ()
