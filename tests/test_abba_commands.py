@@ -146,8 +146,8 @@ def test_thresholds_of_a_grid_with_both_rules_and_a_test_set(result):
     assert variants == {"max-rfpr=0.4,by=upper", "min-rrecall=0.9,by=upper"}
     assert [i["file"] for i in found["inputs"]] == ["log.csv", "test.csv"]
     assert (
-        "log (direct): no threshold of B improves both ratios (the values, whatever their "
-        "intervals)" in found["remarks"]
+        "log (direct): no threshold of B improves both ratios (by their values; their "
+        "intervals are not considered)" in found["remarks"]
     )
 
 
@@ -156,7 +156,7 @@ def test_the_chosen_threshold_is_shown(run):
     assert code == 0
     assert "threshold of B" in out
     assert "max-rfpr=0.4  0." in out
-    assert "both ratios (the values, whatever their intervals)" in err
+    assert "both ratios (by their values; their intervals are not considered)" in err
 
 
 def test_a_number_of_thresholds(result):
@@ -640,8 +640,8 @@ def test_a_limit_that_only_the_value_keeps_is_told_once(result):
     ends = uncertain(row["value"], row["lower"], row["upper"])[1]
     [told] = [text for text in found["remarks"] if "--by upper" in text]
     assert told == (
-        f"log (direct): max-rfpr=0.4 is met by the value, not by its interval ({ends}); to meet "
-        "it by the interval, use --by upper"
+        f"log (direct): rfpr meets max-rfpr=0.4, but its interval ({ends}) does not; --by upper "
+        "chooses a threshold at which the interval meets the limit too"
     )
     bound = result(f"{line} --by upper --estimator direct,pooled")
     assert not any("--by upper" in text for text in bound["remarks"])

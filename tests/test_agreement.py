@@ -169,7 +169,7 @@ SAID = {
     "other label": "a different label for 1 trial: c",
     "one trial of one class": "the only trial is target",
     "list, one field": "no layout fits this line",
-    "list, a bad line": "fits 1 of 2 lines",
+    "list, a bad line": "1 of 2 lines fit",
     "list, one of one": "line 1: the label 'maybe'",
     "nist, no LLR": "1 value of LLR: 'x' at line 2",
     "blank in a name": "1 value of 'enroll' cannot be written as",
@@ -271,7 +271,7 @@ def test_the_first_bad_line_is_the_same_for_blocks_of_any_size(monkeypatch, look
         read_lines("\n".join(lines).encode(), "a.txt")
     assert str(found.value) == (
         f"a.txt, line {bad + 1}: 6 fields where 3 were expected: 'e t \u00e9 much too long'; "
-        f"kaldi-trials is enroll test label and fits 19 of 20 lines"
+        f"fields of kaldi-trials: enroll test label (19 of 20 lines fit)"
     )
 
 

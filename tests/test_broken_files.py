@@ -24,41 +24,53 @@ def put(tmp_path, monkeypatch):
 
 GOOD = "".join(f"e{k} t{k} {'target' if k % 2 else 'nontarget'}\n" for k in range(300))
 SRE_HEAD = "modelid\tsegmentid\tside\tLLR\n"
+LISTS = (
+    "the layouts are kaldi-trials: enroll test label; kaldi-scores: enroll test score; voxceleb: "
+    "label enroll test; speechbrain: enroll test label score; wespeaker: enroll test score label; "
+    "utt2spk: id speaker; name another format with input_format, or use the command of another "
+    "task (truecost list formats)"
+)
 BROKEN = {  # name of the file, content, the message after the file's name
     "label": (
         "f.txt",
         GOOD + "e9 t9 tgt\n" + "e9 t9 imp\n",
-        ", line 301: the label 'tgt' is neither target nor nontarget: 'e9 t9 tgt'; kaldi-trials is "
-        "enroll test label and fits 300 of 302 lines",
+        ", line 301: the label 'tgt' is neither target nor nontarget: 'e9 t9 tgt'; fields of "
+        "kaldi-trials: enroll test label (300 of 302 lines fit)",
     ),
     "score": (
         "f.txt",
         "a b 0.5\na b 0,5\n",
-        ", line 2: the score '0,5' is not a number: 'a b 0,5'; kaldi-scores is enroll test score "
-        "and "
-        "fits 1 of 2 lines",
+        ", line 2: the score '0,5' is not a number (a decimal comma? write a point): 'a b 0,5'; "
+        "fields of kaldi-scores: enroll test score (1 of 2 lines fit)",
     ),
     "short line": (
         "f.txt",
         "a b 0.5\n\ta   b\n",
-        ", line 2: 2 fields where 3 were expected: 'a b'; kaldi-scores is enroll test score and "
-        "fits 1 of 2 lines",
+        ", line 2: 2 fields where 3 were expected: 'a b'; fields of kaldi-scores: enroll test "
+        "score (1 of 2 lines fit)",
     ),
     "long line": (
         "f.txt",
         "a b 0.5 target\na b 0.5 target 7\nx y 0.5 target\n",
-        ", line 2: 5 fields where 4 were expected: 'a b 0.5 target 7'; wespeaker is enroll test "
-        "score label and fits 2 of 3 lines",
+        ", line 2: 5 fields where 4 were expected: 'a b 0.5 target 7'; fields of wespeaker: "
+        "enroll test score label (2 of 3 lines fit)",
     ),
     "blank line": (
         "f.txt",
         "a b 0.5\r\n \r\na b 0.5\r\n",
-        ", line 2: the line is blank; blank lines may only be at the end: remove it",
+        ", line 2: the line is blank; blank lines may only be at the end: remove it; fields of "
+        "kaldi-scores: enroll test score (2 of 3 lines fit)",
     ),
     "first line blank": (
         "f.txt",
-        "\na b 0.5\n",
-        ", line 1: the line is blank; blank lines may only be at the end: remove it",
+        "\nutt1 ann\n",
+        ", line 1: the line is blank; blank lines may only be at the end: remove it; fields of "
+        "utt2spk: id speaker (1 of 2 lines fit)",
+    ),
+    "blank lines of a text": (
+        "f.txt",
+        "\nno\n\nlist\n",
+        f", line 2: no layout fits this line or any other line: 'no'; {LISTS}",
     ),
     "carriage return": (
         "f.txt",
@@ -69,17 +81,18 @@ BROKEN = {  # name of the file, content, the message after the file's name
         "f.txt",
         "some words that are no trials, nor a header\n",
         ", line 1: no layout fits this line or any other line: 'some words that are no trials, "
-        "nor a "
-        "header'; the layouts are kaldi-trials: enroll test label; kaldi-scores: enroll test "
-        "score; voxceleb: label enroll test; speechbrain: enroll test label score; wespeaker: "
-        "enroll test score label; utt2spk: id speaker; name another format with input_format, "
-        "or use the command of another task (truecost list formats) (csv: it has commas)",
+        f"nor a header'; {LISTS} (csv: it has commas)",
     ),
     "NUL": (
         "f.txt",
         b"a b 0.5\na b\0 0.5\n",
         ", line 2: a NUL byte, but text was expected (a binary file, or UTF-16? "
         "save text as UTF-8)",
+    ),
+    "workbook that is cut short": (
+        "f.xlsx",
+        b"PK\3\4junk",
+        ": this is an Excel workbook: save its sheet as CSV",
     ),
     "UTF-16": (
         "f.txt",
@@ -274,7 +287,7 @@ def test_a_stated_layout_is_held_to(put, name):
         read(put("one two three four five\n"), name)
     assert str(refused.value) == (
         f"file, line 1: 5 fields where {len(LAYOUTS[name].fields)} were expected: "
-        f"'one two three four five'; {name} is {LAYOUTS[name].line}"
+        f"'one two three four five'; fields of {name}: {LAYOUTS[name].line}"
     )
 
 

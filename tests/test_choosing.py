@@ -207,7 +207,7 @@ def test_hours_that_are_too_few_for_the_upper_end(recordings, tmp_path):
     plain = 3.689 / 6
     assert end == pytest.approx(0.782 if recordings == 12 else plain, rel=0.01)
     assert "more trials" not in str(raised.value)
-    assert "3.69 / 0.5 = 7.38 hours" in str(raised.value)
+    assert "3.69 / 0.5 = 7.378 hours" in str(raised.value)
     more = round(recordings * enough / 6) + 1
     rows = {r.measure: r for r in found(enough + 0.1, 0.5, more).estimates}
     assert rows["fa_per_hour"].upper <= 0.5

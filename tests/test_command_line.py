@@ -120,10 +120,13 @@ def test_a_file_of_unknown_columns_is_refused_with_its_columns(run, files, mappe
     code, out, err = run("score", "A.csv", *mapped)
     assert (code, out) == (2, "")
     assert "A.csv: the type of the scores is not stated: use --type llr, posterior, " in err
-    assert "no column gives the scores; the columns are trial, spk, y, s, snr: --map score=" in err
+    assert "no column gives the scores; the columns are trial, spk, y, s, snr: name it with" in err
     err = run("score", "A.csv", "--map", "score=s")[2]
     assert "--type llr or --type score" in err
     assert "columns" not in err
+    (files / "log.csv").write_text("trial,collected_by,score_a\n1,A,2\n")
+    said = "name it with --map score=COLUMN, or use truecost abba, whose files have such columns"
+    assert said in run("threshold", "log.csv")[2]
 
 
 def test_json_follows_the_schema(run, files):
@@ -233,6 +236,9 @@ def test_plan_says_how_many_more_units(run, files):
     _, out, _ = run("plan", "A.csv", "--type", "llr", "--map", MAP, "--measure", "nec", "--json",
                     "--half-width", row["half_width"] / 3)  # fmt: skip
     assert json.loads(out)["rows"][0]["units_needed"] == 432
+    _, _, err = run("plan", "A.csv", "--type", "llr", "--map", MAP, "--measure", "nec",
+                    "--half-width", 1)  # fmt: skip
+    assert "the data have enough units for the wanted half-widths: no more are needed" in err
 
 
 @pytest.mark.parametrize("kind", ["measures", "formats", "presets", "types", "map"])
@@ -311,6 +317,10 @@ def test_what_is_elsewhere_is_found_from_every_task(run, line):
         ("score bare.csv --type llr", "the header line is probably missing, as line 1 contains"),
         ("score A.csv --type decision --map score=s,label=y", "use --type llr, posterior or score"),
         ("score A.csv --type llr --map score=s,label=y --subset snr=<5", "write <= in place of =<"),
+        (
+            "score A.csv --type llr --map score=s,label=y --subset snr<<5",
+            "an operator in it is not",
+        ),
     ],
 )
 def test_a_slip_is_answered_with_what_to_type(run, files, line, said):

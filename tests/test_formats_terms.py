@@ -617,7 +617,7 @@ WORD_FAULTS = {
         "LEXEME",
         "SEGMENT",
         "f.rttm: there are no LEXEME lines, one for each spoken word, which keyword search needs "
-        "(an RTTM of speakers has SPEAKER lines); rttm is type file chnl",
+        "(an RTTM of speakers has SPEAKER lines); fields of rttm: type file chnl",
     ),
     "type": ("NOSCORE", "NOISE", "f.rttm, line 11: the type is none of RTTM: 'NOISE F1 1 12 0.5"),
     "fields": (

@@ -112,9 +112,22 @@ def test_a_task_without_such_columns_says_how(task, capsys):
     assert row["value"] == pytest.approx(value, abs=5e-4)
 
 
-def test_a_direction_where_there_is_none_names_the_tasks_that_have_it(capsys):
+def test_an_option_of_another_command_names_its_commands_or_its_place(capsys):
     assert cli.run(["streams", "score", "log.jsonl", "--lower"]) == 2
-    assert "Unknown option: --lower. Some commands of trials, tran" in capsys.readouterr().err
+    said = "Unknown option: --lower. It is an option of truecost score, truecost transcripts score,"
+    assert said in capsys.readouterr().err
+    wrong = ("score a.csv --lower --higher", "compare a.csv b.csv --baseline a", "run a --prio 1")
+    for words in ("streams score a.jsonl --unit u", "run a.toml --prior 0.1", *wrong):
+        assert cli.run(words.split()) == 2
+    assert [line.partition(" (see")[0] for line in capsys.readouterr().err.splitlines()] == [
+        "truecost: Unknown option: --unit: --factors chooses what is resampled. It is an option of "
+        "truecost score, truecost transcripts score, truecost translation score, ...",
+        "truecost: Unknown option: --prior: set it in the study file, [application] prior",
+        "truecost: --lower and --higher exclude each other: give one of them",
+        "truecost: there is no option --baseline here: the first file is the baseline of truecost "
+        "compare; a study names it, baseline = 'NAME'",
+        "truecost: Unknown option: --prio",
+    ]
 
 
 def test_rows_without_a_value_need_no_id(tmp_path, capsys):

@@ -154,11 +154,15 @@ def test_ids_of_one_hash_are_no_repeated_ids(monkeypatch):
     refuse_repeated("here", pl.Series(["a", "b", "c"]))
     with pytest.raises(InputError, match="1 id occurs more than once: b"):
         refuse_repeated("here", pl.Series(["a", "b", "b"]))
+    with pytest.raises(InputError, match="one row, but 6 rows have 2 ids: if it is a column of un"):
+        refuse_repeated("here", pl.Series(["a", "b"] * 3))
 
 
 def test_the_hint_of_file_names_makes_no_two_ids_equal():
     assert stem_hint(["a/x.wav", "b/y.wav"], ["x", "y"], {}).endswith("--map id=id:stem")
     assert stem_hint(["a/x.wav", "b/x.wav"], ["x"], {}) == ""
+    capital = "; ids that differ in capital letters only are different ids: write them alike"
+    assert stem_hint(["A1", None], ["a1", "b"], {}) == capital
 
 
 def test_a_line_of_numbers_is_no_header(tmp_path):

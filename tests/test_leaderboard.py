@@ -185,6 +185,9 @@ def test_invalid_submissions_are_all_named_or_left_out(run, folder):
     assert "2 of 7 submissions cannot be scored (--keep-going leaves them out)" in err
     assert "1199 trials of the key" in err
     assert "1 value of the score (column 'score')" in err
+    code, _, missing = run("leaderboard", *files, "--key", "kei.csv", *OPTIONS)
+    said = "truecost: kei.csv: there is no such file or folder (did you mean 'key.csv'?)\n"
+    assert (code, missing) == (3, said)  # once: it is no fault of a submission
     code, out, err = run(
         "leaderboard", *files, "--key", "key.csv", *OPTIONS, "--keep-going", "--json"
     )

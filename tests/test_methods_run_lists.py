@@ -94,7 +94,7 @@ def test_sets_that_are_there_stay_or_are_refused(tmp_path):
 
 def test_what_cannot_be_drawn_from(tmp_path):
     path = listed(tmp_path / "list.csv", [("a", "s", ""), ("b", "s", "")])
-    with pytest.raises(UsageError, match="1 group of speaker: sets are drawn from two or more"):
+    with pytest.raises(UsageError, match="1 speaker: sets are drawn from two or more"):
         read_list(str(path), "speaker")
     with pytest.raises(UsageError, match=r"no column 'speakr'.*did you mean 'speaker'"):
         read_list(str(path), "speakr")

@@ -16,6 +16,7 @@ from truecost.outputs.options import DiarizationTable, TranslationTable
 from truecost.outputs.translation import TranslationOptions
 from truecost.outputs.utterances import TextOptions
 from truecost.prices import Prices
+from truecost.study.checking import idle
 from truecost.study.tables import DataTable, IntervalTable
 from truecost.tasks import find, names
 from truecost.tasks.abba.columns import LogOptions
@@ -325,6 +326,11 @@ def test_an_option_that_applies_to_one_of_the_systems_is_taken():
     refuse_idle([(table, {"data": SCORES}), (table, {"data": LOGS})])
     with pytest.raises(tc.UsageError, match="higher is for a table of scores: leave it out"):
         refuse_idle([(table, {"data": LOGS})])
+
+
+def test_options_of_a_type_are_taken_where_the_file_may_state_the_type():
+    assert not idle(DataTable(classes=("a", "b"), training_prior=(0.1,), llr_base=10.0))
+    assert len(idle(DataTable(type="score", classes=("a", "b"), training_prior=(0.1,)))) == 2
 
 
 def test_messages_say_what_was_given_and_what_may_be(tmp_path, capsys):

@@ -275,6 +275,8 @@ def test_a_limit_in_a_currency_is_no_share():
     assert gate.bound_in(" EUR") == "<= 1500 EUR"
     with pytest.raises(UsageError, match="is a share"):
         gate.check_size("percent")
+    with pytest.raises(UsageError, match="-1 is -100%: no share is below 0"):
+        tc.Gate(measure="p_miss", max_upper=-1).check_size("percent")
 
 
 def test_the_name_of_a_currency_is_text_on_the_page_wherever_it_stands(files, tmp_path):

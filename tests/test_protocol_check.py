@@ -214,7 +214,7 @@ def test_dev_that_shares_speakers_with_train_where_eval_does_not():
     rows["spk"][600:610] = "train5"
     found = check(read(rows), plan=FEW)
     [finding] = of(found, "dev-unlike-eval")
-    assert finding.message.startswith("dev shares 1 group of spk with train (train5), and eval")
+    assert finding.message.startswith("dev shares 1 spk with train (train5), and eval")
     rows["spk"][1000:1010] = "train6"
     assert not of(check(read(rows), plan=FEW), "dev-unlike-eval")
 
@@ -254,7 +254,7 @@ def test_few_groups_and_few_of_a_class():
     rows["label"][:9] = 1
     rows["label"][20:40] = 2
     [finding] = of(check(read(rows), plan=FEW), "too-few-units")
-    assert finding.examples == ("1 (9 samples)", "2 (2 groups of spk)")
+    assert finding.examples == ("1 (9 samples)", "2 (2 spks)")
 
 
 def test_nobody_named_groups():
@@ -283,7 +283,7 @@ def test_inner_folds_are_checked_when_they_are_there():
     assert "inner folds" in found.looked_at
     rows["inner_2"][0] = "2"
     [leak] = check(read(rows), plan=FEW).leaks
-    assert leak.message.startswith("inner folds of fold 2: 1 group of spk is in several sets")
+    assert leak.message.startswith("inner folds of fold 2: 1 spk is in several sets")
     assert leak.examples == ("10 (fold 2, line 2; fold 1, line 3)",)
     assert not check(read(rows), nested=False, plan=FEW).leaks
 
@@ -307,7 +307,7 @@ def test_folds_beside_a_held_out_set():
     assert not found.leaks
     rows["fold"][3] = "1"
     [leak] = check(read(rows), plan=FEW).leaks
-    assert leak.message.startswith("folds: 1 group of spk is in several sets")
+    assert leak.message.startswith("folds: 1 spk is in several sets")
 
 
 def test_a_table_for_each_set():

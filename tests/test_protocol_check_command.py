@@ -64,9 +64,7 @@ def test_leaks_end_with_3(capsys):
     write(change=leaking)
     code, out, _ = check(capsys, "split.csv", "--map", MAP, "--features", "f?,f1?")
     assert code == 3
-    assert (
-        "leak shared-groups: 1 group of spk is in several sets (folds 1 and 4; 10 samples)" in out
-    )
+    assert "leak shared-groups: 1 spk is in several sets (folds 1 and 4; 10 samples)" in out
     assert "s8 (fold 4, line 10; fold 1, line 50)" in out
     assert "u5 (fold 1, line 7) and u28 (fold 4, line 30; 0.00" in out
     assert "2 leaks; checked" in out

@@ -238,10 +238,10 @@ def test_all_group_columns_stay_whole_over_chains():
     assert len(found.units) == 4
     places = found.assignments["fold"]
     assert len(set(places[:5])) == 1
-    assert "6 groups of speaker and 6 groups of room form 4 units that a split keeps whole" in {
+    assert "6 speakers and 6 rooms form 4 units that a split keeps whole" in {
         n.message for n in found.notes
     }
-    with pytest.raises(InputError, match="6 groups of room form 4 units that a split keeps whole"):
+    with pytest.raises(InputError, match="6 rooms form 4 units that a split keeps whole"):
         split(Samples.from_arrays(groups=groups), folds=5)
 
 

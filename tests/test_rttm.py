@@ -126,13 +126,13 @@ REFUSED = {  # file, format, message
     "noscore": (f"{TURN}NOSCORE r 1 0 x {'<NA> ' * 4}\n", "rttm", "file, line 2: the duration 'x'"),
     "eight fields": (f";; c\n{TURN[:-6]}\n", "rttm",
                      "file, line 2: 8 fields where 9 or 10 were expected: 'SPEAKER r 1 0 1 <NA> <NA"
-                     "> A'; rttm is type file chnl tbeg tdur ortho stype name conf [slat]"),
+                     "> A'; fields of rttm: type file chnl tbeg tdur ortho stype name conf [slat]"),
     "blanks": (TURN.replace(" A ", " A B C "), "rttm", "file, line 1: 11 fields where 9 or"),
     "fields of other types": (f"{TURN}LEXEME r 1 0 1\n", "rttm", "file, line 2: 5 fields where"),
     "unknown type": (f"{TURN}{TURN.replace('SPEAKER', 'SPEECH')}", "rttm",
                      "file, line 2: the type is none of SPEAKER, NOSCORE, NON-LEX, SPKR-"),
     "no segments": ("SPKR-INFO r 1 <NA> <NA> <NA> unknown A <NA>\n", "rttm",
-                    "file: there is no SPEAKER line, and no NOSCORE line; rttm is type file"),
+                    "file: there is no SPEAKER line, and no NOSCORE line; fields of rttm: type"),
     "comments only": (";; a\n# b\n", None, "file: there are only comments; expected rttm"),
     "neither": ("hello world\n", None, "file, line 1: neither rttm (type file chnl"),
     "utf-8": (b"SPEAKER\n\xff\n", "rttm", "file, line 2: the text is not UTF-8"),
@@ -141,9 +141,9 @@ REFUSED = {  # file, format, message
     "empty of any": (b"", None, "file: the file is empty; expected segments of speakers"),
     "blank": (" \n\n", None, "file: the file has only blank lines"),
     "uem order": ("r 1 0 1\nr 1 5 5\n", "uem", "file, line 2: the end 5 is not after the start 5"),
-    "uem fields": ("r 1 0\n", "uem", "file, line 1: 3 fields where 4 were expected: 'r 1 0'; uem"),
+    "uem fields": ("r 1 0\n", "uem", "file, line 1: 3 fields where 4 were expected: 'r 1 0'; fie"),
     "uem negative": ("r 1 -1 2\n", "uem", "file, line 1: the start '-1' is negative"),
-    "uem comments": (";; r 1 0 1\n", "uem", "file: there is no region; uem is file chnl tbeg tend"),
+    "uem comments": (";; r 1 0 1\n", "uem", "file: there is no region; fields of uem: file chnl"),
 }  # fmt: skip
 
 

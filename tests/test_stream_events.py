@@ -251,6 +251,7 @@ def test_other_columns_are_ignored_and_named(tmp_path):
 @pytest.mark.parametrize(
     ("renamed", "said"),
     [
+        ({"event": "kind"}, r"no column 'event' \(a table of scores\? use truecost score or"),
         ({"event": "events"}, r"no column 'event' \(did you mean 'events'\?\); the col"),
         ({"batch": "batch_no"}, r"no column 'batch' \(did you mean 'batch_no'\?"),
         ({"id": "item"}, r"no column 'id'; the columns are batch, item, event"),

@@ -162,7 +162,7 @@ def test_the_verdict_has_both_phases_and_the_cost_of_errors(run):
     missed, false = (row_of(outcome, n).value for n in ("n_missed", "n_false_alarms"))
     assert line.more.startswith(
         f"28 annotations for 120 items; {missed:g} of {whole.counts['targets']} targets missed, "
-        f"{false:g} false alarms; resampled: blocks of 3 batches within each stream. But "
+        f"{false:g} false alarms; resampled: batches within each stream. But "
     )
 
 
@@ -589,7 +589,7 @@ def test_rows_are_titled_by_their_own_measure(run):
 
 def test_how_it_was_computed_is_told(run):
     said = plain(render(run().result, ())).split("Computation and inputs")[-1]
-    assert "resampled: blocks of 3 batches within each stream" in said
+    assert "resampled: batches within each stream" in said
     assert "q (cost of a miss, in annotations): prevalence" in said
     assert "prequential (annotations that count before adaptation): earlier-batches" in said
     assert "block-length:" not in said.split("Signature")[0]
@@ -599,10 +599,12 @@ def test_runs_and_both_are_resampled_in_words(run):
     systems = {"one": {"file": "margin/4"}}
     for resample, wanted in (
         ("seed", "resampled: 4 runs"),
-        ("batch,seed", "resampled: 4 runs and blocks of 3 batches within each stream"),
+        ("batch,seed", "resampled: 4 runs and batches within each stream"),
     ):
         outcome = run(systems=systems, streams={"factors": resample})
         assert wanted in lines_of(outcome)[0].more
+    outcome = run(interval=PERCENTILES)
+    assert "resampled: blocks of 3 batches within each stream" in lines_of(outcome)[0].more
     outcome = run(**LANGUAGES, streams={"factors": "stream"})
     assert "resampled: 3 streams" in lines_of(outcome)[0].more
 

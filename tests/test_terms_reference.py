@@ -355,9 +355,9 @@ def listing_of(*rows):
 
 
 def test_lists_that_are_wrong_are_refused():
-    with pytest.raises(InputError) as told_of:
+    with pytest.raises(InputError) as naming_file:
         listing_of(("Q0", "f", "1", 1, 2), ("Q7", "f", "1", 1, 2))
-    assert str(told_of.value) == (
+    assert str(naming_file.value) == (
         "o.csv: 1 occurrence of a query that is not in the list: Q7 at line 2: the queries of "
         "t.kwlist.xml are Q0"
     )

@@ -367,22 +367,23 @@ REFUSED = {  # format, file, message
     "trn without id": ("trn", "a b (u)\na b\n", "line 2: the line does not end with an id in par"),
     "trn with words behind": ("trn", "a (u) b\n", "line 1: the line does not end with an id"),
     "trn id with parentheses": ("trn", "a (u(1)-4)\n", "line 1: the id at the end of the line conta"
-                                                       "ins a parenthesis: 'a (u(1)-4)'; trn is"),
+                                                       "ins a parenthesis: 'a (u(1)-4)'; fields"),
     "trn id with blanks": ("trn", "so (as usual)\n", "line 1: the id at the end of the line conta"
                                                      "ins a blank"),
     "trn empty id": ("trn", "so ()\n", "line 1: the id at the end of the line is empty"),
-    "trn comments only": ("trn", ";; (u)\n", "there is no utterance; trn is words (id)"),
+    "trn comments only": ("trn", ";; (u)\n", "there is no utterance; fields of trn: words (id)"),
     "stm fields": ("stm", f"{SEGMENT} a\n\nr 1 s 0\n", "line 3: fewer than five fields: 'r 1 s 0'"),
-    "stm hash": ("stm", "# comment\n", "line 1: fewer than five fields: '# comment'; stm is rec"),
-    "stm order": ("stm", "r 1 s 3 2 a\n", "line 1: the end 2 is before the start 3; stm is"),
-    "stm number": ("stm", "r 1 s 0 1,5 a\n", "line 1: the end '1,5' is not a number of seconds"),
+    "stm hash": ("stm", "# comment\n", "line 1: fewer than five fields: '# comment'; fields"),
+    "stm order": ("stm", "r 1 s 3 2 a\n", "line 1: the end 2 is before the start 3; fie"),
+    "stm number": ("stm", "r 1 s 0 1,5 a\n",
+                   "line 1: the end '1,5' is not a number of seconds; did you mean 1.5?"),
     "stm negative": ("stm", "r 1 s -1 2 a\n", "line 1: the start '-1' is negative"),
     "stm infinite": ("stm", "r 1 s 0 inf a\n", "line 1: the end 'inf' is not a number of seconds"),
     "ctm word": ("ctm", "r 1 0 1 a\nr 1 0 1\n", "line 2: 4 fields where 5 to 8 were expected"),
     "ctm fields": ("ctm", "r 1 0 1 a 1 lex s x\n", "line 1: 9 fields where 5 to 8 were expected"),
     "ctm negative": ("ctm", "r 1 0 -0.1 a\n", "line 1: the duration '-0.1' is negative"),
     "ctm nan": ("ctm", "r 1 nan 1 a\n", "line 1: the start 'nan' is not a number of seconds"),
-    "ctm confidence": ("ctm", "r 1 0 1 a b\n", "line 1: the confidence 'b' is not a number; ctm"),
+    "ctm confidence": ("ctm", "r 1 0 1 a b\n", "line 1: the confidence 'b' is not a number; fie"),
     "ctm alternations": ("ctm", "r 1 0 1 a\nr 1 * * <ALT_BEGIN>\nr 1 0 1 a\nr 1 * * <ALT>\n",
                          "line 2: <ALT_BEGIN>: alternations of a CTM file are not read; write an"),
     "kaldi blank": ("kaldi-text", "u-1 a\n \t\nu-2 b\n", "line 2: the line is blank; an utterance"),
@@ -428,10 +429,10 @@ def test_refused(put, name):
 
 @pytest.mark.parametrize("kind", ["kaldi-text", "trn", "stm", "ctm", "seglst", "lines", None])
 def test_an_empty_file_says_what_was_expected(put, kind):
-    expected = TASK_FORMATS["transcripts"].get(kind, "texts of utterances")
+    expected = TASK_FORMATS["transcripts"].get(kind, "texts of utterances").partition(";")[0]
     with pytest.raises(InputError) as caught:
         transcripts(put(b""), kind)
-    hint = '; missing="worst" scores an output in which nothing was found'
+    hint = '; if it is the output of a system that found nothing, use missing="worst"'
     allowed = kind in ("kaldi-text", "trn", "ctm", None)
     assert str(caught.value) == f"file: the file is empty; expected {expected}{hint * allowed}"
 

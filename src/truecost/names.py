@@ -94,7 +94,8 @@ ITEM_MAP_KEYS: dict[str, str] = {  # of items of any task
     "id": "id of the utterance or sentence, by which files are joined",
     "unit": "unit (speaker, document): its items are resampled together",
     "unit2": "second unit, crossed with the first",
-    "stratum": "stratum of the unit; for moving blocks (--resample blocks) the stream of the unit",
+    "stratum": "stratum of the unit: units are drawn within each stratum; with --resample "
+    "blocks, the stream of the unit",
     "weight": "weight of the item (inverse inclusion probability)",
 }
 PROTOCOL_MAP_KEYS: dict[str, str] = {  # of tables of samples

@@ -125,7 +125,10 @@ def choosing_of(face: Face, verb: str) -> dict[str, dict[str, Any]]:
 def _task_option(option: Declared, face: Face) -> Declared:
     """An option with the words and the default of a task."""
     if option.key in face.words:
+        lost = "|".join(str(c) for c in option.choices if c not in face.words[option.key]) or "$"
+        said = re.sub(rf", (?:{lost}) \([^)]*\)", "", option.option.help)
         option = replace(option, kind=Literal[face.words[option.key]])
+        option = replace(option, option=replace(option.option, help=said))
     if option.key == "map" and face.map_keys:
         keys = ", ".join(face.map_keys)
         said = f"Columns, as KEY=COLUMN,...; the keys are {keys} (truecost list map {face.name})."

@@ -10,6 +10,7 @@ import os
 import re
 import shlex
 import sys
+from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from typing import get_args
@@ -84,6 +85,8 @@ ELSEWHERE = {  # what people look for as a command of a task, or as an option, a
     "report": _DRAWN,
     "html": _DRAWN,
     "csv": "--table FILE.csv writes the table",
+    "baseline": "the first file is the baseline of truecost compare; a study names it, baseline = "
+    "'NAME'",
     "bootstrap": "intervals need no option; --method and --replicates change them",
 }
 CHOICES = re.compile(r"(--[a-z-]+) (\w[\w.-]*(?:\|\w[\w.-]*)+)")  # --type llr|score in a message
@@ -256,7 +259,9 @@ def _plain(error: Exception, arguments: list[str]) -> str:
     if lacking:
         said = f"{lacking[1]} needs {lacking[2]}"
     if twice := re.fullmatch(r"Parameter (\S+) specified multiple times\.", said):
-        said = f"{twice[1]} is given twice, or with its opposite: give one of them"
+        opposites = [flag for flag in dict.fromkeys(arguments) if flag in ("--lower", "--higher")]
+        both = f"{' and '.join(opposites)} exclude each other: give one of them"
+        said = both if len(opposites) > 1 else f"{twice[1]} is given twice: give it once"
     if unused := re.fullmatch(r"Unused Tokens: (\[.*\])\.", said):
         said = f"{unused[1][1:-1]} is not an argument here: give the option that it belongs to"
     unknown = re.match(r"Unknown (option: |command )\"?(-*)([^\s\"=]+)", said)
@@ -268,14 +273,41 @@ def _plain(error: Exception, arguments: list[str]) -> str:
         return f"there is no {'option --' if option else 'command '}{word} here: {where}"
     if not option and word in app:
         return f"{word} is a command for all tasks: truecost {word} (see truecost {word} --help)"
-    key = word.replace("-", "_") if option else ""
-    own = [name for name in getattr(error, "command_chain", None) or () if name in names()]
-    if key and any(key in find(task).map_keys for task in own or names()):
-        said = f"--{word} is not an option here: name the column with --map {key}=COLUMN"
-    elif key and (tasks := [task for task in names() if key in _flags_of(task)]):
-        bare = said.partition(". Did you")[0].rstrip(".")
-        said = f"{bare}. Some commands of {', '.join(tasks)} have it"
+    if unknown and option:
+        said = _unknown_option(error, f"{unknown[2]}{word}", word.replace("-", "_"))
     return f"{said} (see --help)"
+
+
+def _unknown_option(error: Exception, flag: str, key: str) -> str:
+    """The message for an option that a command does not have, and what to write."""
+    chain = [*(getattr(error, "command_chain", None) or ())]
+    own = [name for name in chain if name in names()]
+    there = [name for one in getattr(error, "argument_collection", ()) for name in one.names]
+    if "--map" in there and any(key in find(task).map_keys for task in own or names()):
+        return f"{flag} is not an option here: name the column with --map {key}=COLUMN"
+    close = get_close_matches(flag.strip("-"), [name.strip("-") for name in there], n=1)
+    known = _where_known(key, own, chain) or "".join(f" (did you mean --{n}?)" for n in close)
+    factors = ": --factors chooses what is resampled"
+    return f"Unknown option: {flag}{factors * (key == 'unit' and '--factors' in there)}{known}"
+
+
+def _where_known(key: str, own: list[str], chain: list[str]) -> str:
+    """Advice on an option that the command does not have: its place in a study, or commands that
+    have it; empty for an option that no command has.
+    """
+    from truecost.verbs import options_of
+
+    places, commands = dict[str, None](), dict[str, str]()
+    for face in map(find, dict.fromkeys((*own, *names()))):
+        for verb, option in ((v, option) for v in face.verbs for option in options_of(face, v)):
+            if key in (option.name, (option.option.negative or "").strip("-").replace("-", "_")):
+                called = f"truecost {verb}" if face.unnamed else f"truecost {face.name} {verb}"
+                places[option.place] = None
+                commands.setdefault(face.name, called)
+    if places and "run" in chain:
+        return f": set it in the study file, {next(iter(places))}"
+    said = ", ".join([*commands.values()][:3])
+    return said and f". It is an option of {said}{', ...' * (len(commands) > 3)}"
 
 
 def _no_command(word: str, said: str, arguments: list[str]) -> str:
@@ -309,14 +341,6 @@ def _listed(flag: str, words: list[str]) -> str:
     """Choices for an option: `--missing drop or --missing worst`, `--type llr, score or number`."""
     way = f" or {flag} " if len(words) == 2 else " or "
     return f"{flag} {', '.join(words[:-1])}{way}{words[-1]}"
-
-
-def _flags_of(task: str) -> set[str]:
-    """The options of all tables of a task, by key."""
-    from truecost.verbs import options_of
-
-    flags = (f for o in options_of(find(task)) for f in (o.flag, o.option.negative))
-    return {flag.removeprefix("--").replace("-", "_") for flag in flags}
 
 
 def _fail(code: int, text: str, debug: bool) -> int:

@@ -1,5 +1,6 @@
 """`annotate`: people label a list on a page; links, labels and a report of a folder of answers."""
 
+import re
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -99,7 +100,13 @@ def _of_list(items: str, given: Given, kept: AnswersAction) -> int:
     if items not in STANDARD_INPUT:
         from truecost.formats.opening import blocks
 
-        next(blocks(items), b"")  # there is such a file
+        head = next(blocks(items), b"").partition(b"\n")[0].decode("utf-8", "replace")
+        names = {name.strip('"\ufeff \r') for name in re.split("[,\t]", head)}
+        asked = (how[key] or "id" for key in ("id", "text", "gold", "guess", "audio", "image"))
+        if {name for name in asked if "{" not in name} - names:
+            from truecost.person.lists import items_of
+
+            items_of(items, how).questions()  # names what is missing, before a link is printed
     check_packages()  # before anything is made
     with folder_of(kept.output, resume=kept.resume) as place:
         interrupted = _serve(place, items, how, kept)

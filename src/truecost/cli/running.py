@@ -47,6 +47,7 @@ SPARED = (
     "the width of an interval shrinks with the square root of the number of units; the plan has a "
     "fifth more units than this rule gives, so that about 87% of such plans reach the half-width"
 )
+ENOUGH = "the data have enough units for the wanted half-widths: no more are needed"
 
 
 def scored() -> "Callable[..., Any]":
@@ -109,10 +110,9 @@ def planned(chosen: "Study", half_width: float | None, output: Output) -> None:
     if output.json:
         print(json_text({"rows": rows}), end="")
     else:
-        screen.say(SPARED)
-        if said := _counted_by(outcome):
-            screen.say(said)
-        for text in find_task(chosen.task).load().planned(outcome):
+        enough = {row["more_units"] for row in rows} == {0}
+        further = find_task(chosen.task).load().planned(outcome)
+        for text in filter(None, (ENOUGH if enough else SPARED, _counted_by(outcome), *further)):
             screen.say(text)
     screen.advise(outcome.problems)
     if output.output is not None:
@@ -271,7 +271,7 @@ def _inconclusive(outcome: "Outcome") -> str:
     from truecost.gates import more_units
 
     said = more_units(whole[0])
-    return said[:1].lower() + said[1:]
+    return said and f"{said[:1].lower()}{said[1:]} in {whole[0].label}"
 
 
 def _judged(outcome: "Outcome", screen: "Screen") -> int:

@@ -170,6 +170,12 @@ def _run(study: "Study", output: Output, *, resume: bool, file: str) -> int:
             f"{file}: nothing to resume: only a study with [source] (live run) or [training] "
             "can be resumed. Leave out --resume"
         )
+    if not (output.print_config or output.cite):
+        from truecost.study.checking import naming_file
+        from truecost.study.running import check_study
+
+        with naming_file(file):
+            check_study(study)
     return execute(study, output, beside=file)
 
 

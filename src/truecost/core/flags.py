@@ -184,21 +184,27 @@ def _short_rate(kind: "Kind", rate: float) -> str:
 
 
 def _amount_seen(kind: "Kind") -> str:
-    of = f"{errors.amount(round(kind.trials, 2))} {_plural(kind.of)}"
+    of = f"{_number(kind.trials)} {_plural(kind.of)}"
     if kind.of == HOUR:
-        number = errors.amount(round(kind.errors, 2)) if kind.errors else "no"
+        number = _number(kind.errors) if kind.errors else "no"
         what = kind.what if round(kind.errors, 2) in (0, 1) else _plural(kind.what)
         return f"{'only ' * bool(kind.errors)}{number} {what} in {of}"
     if kind.trials < FEW:
         return f"only {errors.amount(1)} {kind.of}" if kind.trials == 1 else f"only {of}"
     if kind.errors > kind.trials / 2:
-        rest = errors.amount(round(kind.trials - kind.errors, 2))
+        rest = _number(kind.trials - kind.errors)
         most = f"all but {rest} of" if rest != "0" else "all"
         return f"{_plural(kind.what)} in {most} {of}"
     if kind.errors == 0:
         return f"no {kind.what} among {of}"
     what = kind.what if round(kind.errors, 2) == 1 else _plural(kind.what)
-    return f"only {errors.amount(round(kind.errors, 2))} {what} among {of}"
+    return f"only {_number(kind.errors)} {what} among {of}"
+
+
+def _number(count: float) -> str:
+    """A count; one that is estimated, and no whole number, with one digit: `about 5.6`."""
+    whole = round(count, 2) == round(count)
+    return errors.amount(round(count)) if whole else f"about {count:.1f}"
 
 
 def _plural(noun: str) -> str:
@@ -293,6 +299,23 @@ def detailed(flag: str, rows: "Sequence[Row]") -> str:
         f"{interval_name(row)}: {text}. Collect more data before you trust the figure"
         f"{_others(len(rows) - 1)}"
     )
+
+
+def advised(flag: str, advice: str, rows: "Sequence[Row]", *, every: bool) -> str:
+    """The warning of a flag about the rows that have it, `every` if no others are left."""
+    about = "" if every else f"{rows_name(rows)}: "
+    return detailed(flag, rows) or f"{about}{_numbered(advice, rows)}"
+
+
+def _numbered(advice: str, rows: "Sequence[Row]") -> str:
+    """Advice on few units with their number in the first row: `only 12 seeds, so the interval ...`;
+    any other advice as it is.
+    """
+    row, few = rows[0], "few units,"
+    units = row.units_by_factor or dict.fromkeys(row.factors[:1] or ["unit"], row.n_units)
+    least = min(units, key=lambda name: units[name])
+    only = f"only {errors.counted(units[least], least)},"
+    return only + advice.removeprefix(few) if advice.startswith(few) else advice
 
 
 def _others(count: int) -> str:

@@ -121,7 +121,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
           own unit, so rare large losses may be missing from the data;
         - `in_order`: units in order of time may be correlated more than the interval assumes;
         - `few_runs`: a method has fewer than 20 runs; the interval may be too narrow;
-        - `few_errors`: fewer than 10 errors of a kind that the measure counts;
+        - `few_errors`: fewer than 10 errors or correct trials of a kind that the measure counts;
         - `no_spread`: the interval has no width, although the value is not the naive baseline;
         - `combined`: few units (`counts["carrying"]`) determine the difference, so its interval
           combines those of both systems. This interval contains 0, but the paired percentile

@@ -177,6 +177,8 @@ def _fault_of(expression: str, said: str, columns: Iterable[str]) -> str:
     if swapped := re.search(r"=[<>]", expression):
         return f"write {swapped[0][::-1]} in place of {swapped[0]}"
     said = re.split(": " if "span: " in said else ";", said)[0].removesuffix(" as Expr")
+    if re.match("operator |`bit", said):  # with names of polars
+        said = "an operator in it is not known; =, <>, <, <=, >, >=, AND, OR and NOT are"
     if said.startswith("dot-notation"):
         said = 'a name with dots needs double quotes, such as "a.b" < 10'
     how = "compare a column with a number or text, such as snr < 10 or noise = 'babble'"
@@ -226,13 +228,10 @@ def _unquoted(expression: str) -> str:
 def _condition(column: str, level: str, sizes: "pl.Series") -> str:
     """A condition on a column for a shell: numbers are compared, texts are equal."""
     named = column if column.isidentifier() else '"{}"'.format(column.replace('"', '""'))
-    value = f"= {_quoted(level)}" if sizes.null_count() else f"< {level}"
+    text = level.replace("'", "''")
+    value = f"= '{text}'" if sizes.null_count() else f"< {level}"
     condition = f"{named} {value}"
     return shlex.quote(condition) if '"' in condition else f'"{condition}"'
-
-
-def _quoted(text: str) -> str:
-    return "'{}'".format(text.replace("'", "''"))
 
 
 def empty_cells(frame: "pl.DataFrame", column: str) -> int:

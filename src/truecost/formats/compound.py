@@ -138,7 +138,12 @@ def _stem(column: str) -> pl.Expr:
 def stem_hint(
     here: Collection[str], there: Collection[str], columns: Mapping[str, str], key: str = "id"
 ) -> str:
-    """A hint for two files whose ids do not match although their file names do; otherwise empty."""
+    """A hint for two files whose ids do not match although their file names do, or which differ in
+    capital letters only; otherwise empty.
+    """
+    small, other = ({str(name).casefold() for name in ids} for ids in (here, there))
+    if 2 * len(small & other) >= max(min(len(small), len(other)), 1):
+        return "; ids that differ in capital letters only are different ids: write them alike"
     sides = (pl.DataFrame({key: [*ids]}, {key: pl.String}).drop_nulls() for ids in (here, there))
     left, right = ({*side.select(_stem(key)).to_series()} for side in sides)
     if len(left) < len({*here} - {None}) or len(right) < len({*there} - {None}):

@@ -286,8 +286,10 @@ def _refuse_missing(log: EventLog, seen: Sequence[str]) -> None:
 
 def _no_column(name: str, seen: Sequence[str], further: str = "") -> str:
     others = [column for column in seen if column not in SCHEMA]
+    scores = " (a table of scores? use truecost score or truecost compare)"
+    hint = near(name, others) or scores * (name == "event" and "score" in seen)
     return (
-        f"there is no column {' '.join([repr(name), further]).strip()}{near(name, others)}; "
+        f"there is no column {' '.join([repr(name), further]).strip()}{hint}; "
         f"{the_columns(seen)}; the columns of events are {', '.join(SCHEMA)}"
     )
 

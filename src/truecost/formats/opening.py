@@ -22,7 +22,7 @@ from itertools import chain
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
-from truecost.errors import InputError, UsageError, first_five, no_file, refuse_forked
+from truecost.errors import InputError, UsageError, first_five, no_file, refuse_forked, share_of
 from truecost.names import STANDARD_INPUT
 
 Kind = TypeVar("Kind")
@@ -35,6 +35,7 @@ WITH_HEADER = 31  # zlib's window bits of gzip data
 HELD = 1 << 28  # bytes that are kept while the size of what is packed is found out
 BEFORE = b"\xef\xbb\xbf\xfe\xff\0 \t\r\n"  # what may stand before the first sign of a text
 RARE = re.compile(r"\d{19}|\\u[dD]")  # in JSON: large whole numbers, halves of pairs of escapes
+QUOTES = '; a text needs double quotes, such as type = "llr"'
 LINELESS = (b"<", b"[", b"PK", b"PAR1", b"\x93NUMPY")  # XML, JSON, arrays: they need no lines
 
 
@@ -129,7 +130,9 @@ def refuse_zipped(data: bytes, source: str) -> None:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             names = [entry.filename for entry in archive.infolist() if not entry.is_dir()]
     except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError):
-        return
+        if not source.endswith(".xlsx"):
+            return
+        names = [WORKBOOK]
     if not names or any(name.endswith(".npy") or Path(name).name in LOG_PARTS for name in names):
         return
     own = [name for name in names if not name.startswith("__MACOSX/")] or names
@@ -357,5 +360,10 @@ def read_toml(path: str) -> dict[str, Any]:
             f"{path}, line {line}: the text is not UTF-8; save the file as UTF-8"
         ) from error
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        hint = "" if path.endswith(".toml") else "; a study file ends in .toml"
-        raise UsageError(f"{path}: this is not valid TOML: {why_undecoded(error)}{hint}") from error
+        why = why_undecoded(error)
+        found = re.search(r"at line (\d+)", why)
+        said = data.decode("utf-8-sig").split("\n")[int(found[1]) - 1].strip() if found else ""
+        hint = share_of(said.partition("=")[2]) or QUOTES * why.startswith("Invalid value")
+        hint = f": {said[:60]!r}{hint}" * bool(said)
+        hint += "" if path.endswith(".toml") else "; a study file ends in .toml"
+        raise UsageError(f"{path}: this is not valid TOML: {why}{hint}") from error

@@ -239,8 +239,8 @@ def _read_empty(
     table = read_nothing(data, source, kind) if empty else None
     if data or table is not None:
         return table
-    expected = formats.texts.get(stated or "", formats.holds)
-    hint = "; --missing worst scores an output in which nothing was found"
+    expected = formats.texts.get(stated or "", formats.holds).partition("; ")[0]
+    hint = "; if it is the output of a system that found nothing, use --missing worst"
     hint = hint if kind in COLUMNS else ""
     raise InputError(f"{source}: the file is empty; expected {expected}{hint}")
 

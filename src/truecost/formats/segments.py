@@ -70,7 +70,7 @@ def read_rttm(data: bytes, source: str) -> Table:
 
     `type`, `recording`, `channel`, `speaker`; `start` and `end` in seconds.
     """
-    missing = f"SPEAKER line, and no NOSCORE line; rttm is {RTTM}"
+    missing = f"SPEAKER line, and no NOSCORE line; fields of rttm: {RTTM}"
     return read_records(data, source, _segments, missing, COMMENTS)
 
 
@@ -90,23 +90,23 @@ def typed(
     block: pl.DataFrame, source: str, types: Sequence[str], named: str, hint: str = ""
 ) -> pl.DataFrame:
     """The fields of lines of RTTM, all of one of the types; `named` is their noun in messages."""
-    fields = fields_of(block, FIELDS, 9, source, f"rttm is {RTTM}")
+    fields = fields_of(block, FIELDS, 9, source, f"fields of rttm: {RTTM}")
     fields = fields.with_columns(pl.col("type").str.to_uppercase())
-    why = f"the type is none of {named}: {{cut!r}}; rttm is {RTTM}{hint}"
+    why = f"the type is none of {named}: {{cut!r}}; fields of rttm: {RTTM}{hint}"
     refuse(source, fields, ~fields["type"].is_in(types), why)
     return fields
 
 
 def read_uem(data: bytes, source: str) -> Table:
     """A table of the regions of a UEM file: `recording`, `channel`; `start`, `end` in seconds."""
-    return read_records(data, source, _regions, f"region; uem is {UEM}", COMMENTS)
+    return read_records(data, source, _regions, f"region; fields of uem: {UEM}", COMMENTS)
 
 
 def _regions(block: pl.DataFrame, source: str) -> pl.DataFrame:
     names = ("recording", "channel", "start", "end")
-    fields = fields_of(block, names, len(names), source, f"uem is {UEM}")
+    fields = fields_of(block, names, len(names), source, f"fields of uem: {UEM}")
     start, end = (seconds(fields, name, source) for name in ("start", "end"))
-    why = f"the end {{end}} is not after the start {{start}}; uem is {UEM}"
+    why = f"the end {{end}} is not after the start {{start}}; fields of uem: {UEM}"
     refuse(source, fields, end <= start, why)
     return fields.select("line", "recording", "channel", start, end)
 

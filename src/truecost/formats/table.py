@@ -252,9 +252,7 @@ def refuse_values(
 
 def mapped_column(columns: Mapping[str, str], key: str, table: Table) -> str | None:
     """The column mapped to a key, otherwise the column with its name; None without either."""
-    if key in columns:
-        return columns[key]
-    return next((n for n in COLUMNS.get(key, ()) if n in table.columns), None)
+    return columns.get(key) or next((n for n in COLUMNS.get(key, ()) if n in table.columns), None)
 
 
 def refuse_repeated(
@@ -270,6 +268,9 @@ def refuse_repeated(
     repeated = ids.filter(ids.is_duplicated()).unique().sort()
     occur = counted(len(repeated), "id", "occur")
     shown = repeated if where is None else _placed(ids, repeated, where)
+    if len(ids) >= 3 * (distinct := ids.n_unique()):
+        rule = f"{rule.partition(':')[0]}, but {len(ids)} rows have {counted(distinct, 'id')}: if "
+        rule += "it is a column of units such as speakers, name it with --map unit=COLUMN, not id"
     raise InputError(f"{source}: {occur} more than once: {first_five(shown)}; {rule}")
 
 
@@ -351,8 +352,7 @@ def is_whole(texts: pl.Series) -> bool:
 
 def optional_texts(table: Table, columns: Mapping[str, str], key: str) -> npt.NDArray[Any] | None:
     """The column mapped to a key as text; None without one."""
-    mapped = columns.get(key)
-    return None if mapped is None else filled(table, mapped, key).to_numpy()
+    return filled(table, columns[key], key).to_numpy() if columns.get(key) else None
 
 
 def filled(table: Table, column: str, meaning: str) -> pl.Series:

@@ -282,7 +282,8 @@ def of_bytes(data: bytes, source: str) -> Speech:
     if not words.height:
         raise InputError(
             f"{source}: there are no LEXEME lines, one for each spoken word, which keyword "
-            f"search needs (an RTTM of speakers has SPEAKER lines); rttm is {segments.RTTM}"
+            f"search needs (an RTTM of speakers has SPEAKER lines); fields of rttm: "
+            f"{segments.RTTM}"
         )
     return Speech(source, words, turns)
 

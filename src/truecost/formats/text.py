@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from truecost.errors import InputError, UsageError, counted
+from truecost.errors import InputError, UsageError, counted, share_of
 from truecost.formats.table import Table
 from truecost.names import LATEST
 
@@ -278,7 +278,8 @@ def seconds(fields: pl.DataFrame, name: str, source: str) -> pl.Series:
     first = (values.filter(wrong)[0] or 0.0) if wrong.any() else 0.0
     large = f"is beyond {LATEST:g} s" if LATEST < first < math.inf else "is not a number of seconds"
     fault = "is negative" if first < 0 else large
-    refuse(source, fields, wrong, f"the {name} {{{name}!r}} {fault}")
+    comma = share_of(str(fields[name].filter(wrong)[0])) if wrong.any() else ""
+    refuse(source, fields, wrong, f"the {name} {{{name}!r}} {fault}{comma}")
     return values
 
 

@@ -182,7 +182,7 @@ def _fault(text: str) -> str:
 
 def read_trn(data: bytes, source: str) -> Table:
     """A table of the utterances of a trn file: `id` and `text`."""
-    return raw.read_records(data, source, _utterances, "utterance; trn is words (id)")
+    return raw.read_records(data, source, _utterances, "utterance; fields of trn: words (id)")
 
 
 def _utterances(block: pl.DataFrame, source: str) -> pl.DataFrame:
@@ -198,14 +198,13 @@ def _utterances(block: pl.DataFrame, source: str) -> pl.DataFrame:
 def _missing_id(text: str) -> str:
     """The reason why a line has no id."""
     if not text.endswith(")") or "(" not in text:
-        return (
-            f"the line does not end with an id in parentheses: {raw.cut(text)!r}; trn is words (id)"
-        )
+        why = "the line does not end with an id in parentheses"
+        return f"{why}: {raw.cut(text)!r}; fields of trn: words (id)"
     held = text[text.rindex("(") + 1 : -1]
     fault = "is empty" if not held else "contains a blank"
     if ")" in held:
         fault = "contains a parenthesis"
-    return f"the id at the end of the line {fault}: {raw.cut(text)!r}; trn is words (id)"
+    return f"the id at the end of the line {fault}: {raw.cut(text)!r}; fields of trn: words (id)"
 
 
 def read_stm(data: bytes, source: str) -> Table:
@@ -213,7 +212,7 @@ def read_stm(data: bytes, source: str) -> Table:
 
     `id`, `recording`, `channel`, `speaker`, `start` and `end` in seconds, labels, `text`.
     """
-    table = raw.read_records(data, source, _segments, f"segment; stm is {STM}")
+    table = raw.read_records(data, source, _segments, f"segment; fields of stm: {STM}")
     meanings = [tuple(map(bytes.decode, found)) for found in MEANING.findall(data)]
     categories = {place: name for kind, place, name in meanings if kind == "CATEGORY"}
     declared = {label.lower() for kind, label, _ in meanings if kind == "LABEL"}
@@ -228,10 +227,10 @@ def _segments(block: pl.DataFrame, source: str) -> pl.DataFrame:
     """The fields of each line; `rest` is the text after the times."""
     parts = block["text"].str.extract_groups(RECORD).struct.rename_fields([*SEGMENT, "rest"])
     fields = block.hstack(parts.struct.unnest())
-    few = f"fewer than five fields: {{cut!r}}; stm is {STM}"
+    few = f"fewer than five fields: {{cut!r}}; fields of stm: {STM}"
     raw.refuse(source, fields, fields["end"].is_null(), few)
     start, end = (raw.seconds(fields, name, source) for name in ("start", "end"))
-    backward = f"the end {{end}} is before the start {{start}}; stm is {STM}"
+    backward = f"the end {{end}} is before the start {{start}}; fields of stm: {STM}"
     raw.refuse(source, fields, end < start, backward)
     return fields.select("line", *SEGMENT[:3], start, end, pl.col("rest").fill_null(""))
 
@@ -295,13 +294,13 @@ def read_ctm(data: bytes, source: str) -> Table:
     `recording`, `channel`, `start` and `duration` in seconds, `word`, and those of `confidence`,
     `type` and `speaker` that a line has.
     """
-    table = raw.read_records(data, source, _words, f"word; ctm is {CTM}")
+    table = raw.read_records(data, source, _words, f"word; fields of ctm: {CTM}")
     there = [c.name for c in table.frame if c.name in WORD[:5] or c.null_count() < len(c)]
     return replace(table, frame=table.frame.select(there))
 
 
 def _words(block: pl.DataFrame, source: str) -> pl.DataFrame:
-    fields = raw.fields_of(block, WORD, 5, source, f"ctm is {CTM}")
+    fields = raw.fields_of(block, WORD, 5, source, f"fields of ctm: {CTM}")
     alternation = fields["word"].str.to_uppercase().is_in(ALTERNATION)
     advice = "{word}: alternations of a CTM file are not read; write an STM file"
     raw.refuse(source, fields, alternation, advice)
@@ -311,7 +310,8 @@ def _words(block: pl.DataFrame, source: str) -> pl.DataFrame:
     none = given.str.strip_chars("<>").str.to_lowercase().is_in(NO_NUMBER)
     wrong = (confidence.is_null() & ~none).fill_null(value=False)
     raw.refuse(
-        source, fields, wrong, f"the confidence {{confidence!r}} is not a number; ctm is {CTM}"
+        *(source, fields, wrong),
+        f"the confidence {{confidence!r}} is not a number; fields of ctm: {CTM}",
     )
     confidence = confidence.fill_nan(None)
     return fields.select("line", *WORD[:2], start, duration, "word", confidence, *WORD[6:])

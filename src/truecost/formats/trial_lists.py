@@ -39,7 +39,7 @@ from pathlib import Path
 
 import polars as pl
 
-from truecost.errors import InputError, UsageError, counted, named
+from truecost.errors import InputError, UsageError, counted, named, share_of
 from truecost.formats import text
 from truecost.formats.table import Table, refuse_values
 from truecost.formats.tables import read_columns
@@ -192,10 +192,9 @@ def is_number(column: pl.Series) -> pl.Series:
 
 
 def _broken(data: bytes, source: str, candidates: dict[str, Layout]) -> str:
-    """The first line that does not match the layout of most lines, and the reason."""
-    if data.startswith(b"\n") or b"\n\n" in data:
-        line = 1 if data.startswith(b"\n") else data.count(b"\n", 0, data.index(b"\n\n")) + 2
-        return str(text.blank_line(source, line))
+    """The first line that does not match the layout of most lines, and the reason; a blank line
+    only where all others match.
+    """
     fit, first = dict.fromkeys(candidates, 0), dict[str, tuple[int, list[str]]]()
     for before, lines in text.line_blocks(data):
         lists = lines.str.split(" ")
@@ -203,26 +202,30 @@ def _broken(data: bytes, source: str, candidates: dict[str, Layout]) -> str:
         for name, layout in candidates.items():
             fine = _fitting(fields, layout) & (lists.list.len() == len(layout.fields))
             fit[name] += int(fine.sum())
-            if name not in first and not fine.all():
-                row = int((~fine).arg_true()[0])
+            wrong = ~fine & (lines != "")
+            if name not in first and wrong.any():
+                row = int(wrong.arg_true()[0])
                 first[name] = before + row, lists[row].to_list()
     name = max(fit, key=lambda n: fit[n])
-    row, fields_there = first[name]
     if not fit[name] and len(candidates) > 1:
         rest = "; ".join(f"{n}: {c.line}" for n, c in LAYOUTS.items())
+        line = len(data) - len(data.lstrip(b"\n")) + 1
         return (
-            f"{source}, line 1: no layout fits this line or any other line: "
-            f"{text.line_at(data, 1)!r}"
+            f"{source}, line {line}: no layout fits this line or any other line: "
+            f"{text.line_at(data, line)!r}"
             f"; the layouts are {rest}; name another format with --input-format, or use the "
             f"command of another task (truecost list formats)"
             + (" (csv: it has commas)" if b"," in data[: data.index(b"\n")] else "")
         )
     total = counted(data.count(b"\n"), "line")
-    known = f" and fits {fit[name]} of {total}" if len(candidates) > 1 else ""
-    return (
-        f"{source}, line {row + 1}: {_misfit(candidates[name], fields_there)}: "
-        f"{text.line_at(data, row + 1)!r}; {name} is {candidates[name].line}{known}"
-    )
+    known = f" ({fit[name]} of {total} fit)" if len(candidates) > 1 else ""
+    listed = f"; fields of {name}: {candidates[name].line}{known}"
+    if name not in first:
+        blank = data.count(b"\n", 0, (b"\n" + data).index(b"\n\n")) + 1
+        return f"{text.blank_line(source, blank)}{listed}"
+    row, fields_there = first[name]
+    why = _misfit(candidates[name], fields_there)
+    return f"{source}, line {row + 1}: {why}: {text.line_at(data, row + 1)!r}{listed}"
 
 
 def _misfit(layout: Layout, fields: list[str]) -> str:
@@ -233,7 +236,8 @@ def _misfit(layout: Layout, fields: list[str]) -> str:
         if name == "label" and fields[k] not in (*layout.words, *layout.more):
             return f"the label {fields[k]!r} is neither {' nor '.join(layout.words)}"
         if name == "score" and not is_number(pl.Series([fields[k]])).all():
-            return f"the score {fields[k]!r} is not a number"
+            comma = " (a decimal comma? write a point)" * bool(share_of(fields[k]))
+            return f"the score {fields[k]!r} is not a number{comma}"
         if name == "attack" and is_number(pl.Series([fields[k]])).all():
             return f"the attack {fields[k]!r} is a number"
         if name == "speaker" and "." in fields[k] and is_number(pl.Series([fields[k]])).all():

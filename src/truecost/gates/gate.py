@@ -156,23 +156,24 @@ class Gate(
         """
         if (direction == "lower") == self.is_upper:
             return
-        other = MIRROR[self.key]
         # A difference that may get worse by some amount changes its sign with the direction.
         limit = -self.limit if self.baseline is not None and self.limit else self.limit
         raise UsageError(
             f"gate {self.measure}: {direction} is better, so {self.key} would pass bad systems: "
-            f"write {other}={number(limit)}"
+            f"write {MIRROR[self.key]}={number(limit)}"
         )
 
     def check_size(self, shown_in: str) -> None:
         """Raise a UsageError if the measure is a share (``shown_in`` is "percent") and the limit
-        looks like a percentage: 8 instead of 0.08.
+        looks like a percentage, 8 instead of 0.08, or is an upper limit below 0.
         """
-        if shown_in != "percent" or abs(self.limit) <= LARGEST:
+        below = self.key == "max_upper" and self.limit < 0
+        if shown_in != "percent" or (abs(self.limit) <= LARGEST and not below):
             return
+        meant = "no share is below 0" if below else f"did you mean {number(self.limit / 100)}?"
         raise UsageError(
             f"gate {self.measure}: {self.key} is a share, and {number(self.limit)} is "
-            f"{number(self.limit, '%')}: did you mean {number(self.limit / 100)}?"
+            f"{number(self.limit, '%')}: {meant}"
         )
 
 
@@ -340,8 +341,8 @@ def check_method(gate: Gate, row: Row) -> None:
     if gate.method == "auto":
         todo = (
             f"gates decide by auto intervals, as {row.method} intervals may be too narrow where "
-            f"errors are few: score again with --method auto, or accept this one with "
-            f"method={row.method} in the gate"
+            f"errors are few: score again with --method auto (where it exists), or accept "
+            f"this one with method={row.method} in the gate"
         )
     else:
         todo = (

@@ -37,7 +37,11 @@ class TranscriptsTable(PartialTable, frozen=True, kw_only=True, omit_defaults=Tr
     ] = ()
     by: Annotated[
         str | None,
-        Option("Columns that name an utterance, joined by +.", shown="the id", needs=OF_FILES),
+        Option(
+            "Columns whose segments become one utterance, joined by +: recording+speaker.",
+            shown="the id",
+            needs=OF_FILES,
+        ),
     ] = None
     outside: Annotated[
         Outside | None,

@@ -100,7 +100,7 @@ def few_units(samples: Samples, division: Division) -> list[Finding]:
         for column, (groups, _) in found.items():
             if len(groups) < FEWEST_GROUPS:
                 message = (
-                    f"{about}: {counted(len(groups), 'group')} of {column} ({first_five(groups)}); "
+                    f"{about}: {counted(len(groups), column)} ({first_five(groups)}); "
                     f"with fewer than {FEWEST_GROUPS} a 95% interval covers less than 95%: "
                     f"collect more, or cross-validate and pool"
                 )
@@ -132,7 +132,7 @@ def _few_of_class(samples: Samples, rows: Ints, found: Mapping[str, tuple[Any, A
             pairs = np.unique(codes.astype(np.int64) * len(groups) + of_group) // len(groups)
             for k, number in enumerate(np.bincount(pairs, minlength=len(classes)).tolist()):
                 if number < FEWEST_OF_CLASS:
-                    short.setdefault(k, f"{counted(number, 'group')} of {column}")
+                    short.setdefault(k, f"{counted(number, column)}")
     return [f"{classes[k]} ({said})" for k, said in sorted(short.items())]
 
 
@@ -158,7 +158,7 @@ def unlike(samples: Samples, division: Division) -> list[Finding]:
         one, other = names if common[0] else names[::-1]
         groups = sorted(common[0] or common[1])
         message = (
-            f"{one} shares {counted(len(groups), 'group')} of {column} with train "
+            f"{one} shares {counted(len(groups), column)} with train "
             f"({first_five(groups)}), and {other} none; {REMEDY}"
         )
         findings.append(warning(UNLIKE, message, sets, groups))

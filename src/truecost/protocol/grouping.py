@@ -87,9 +87,7 @@ class Units:
         """The way in which several columns form units; empty without several."""
         if len(self.columns) < 2:
             return ""
-        each = (
-            f"{counted(n, 'group')} of {c}" for c, n in zip(self.columns, self.levels, strict=True)
-        )
+        each = (f"{counted(n, c)}" for c, n in zip(self.columns, self.levels, strict=True))
         return f"{' and '.join(each)} form {counted(len(self), 'unit')} that a split keeps whole"
 
 

@@ -150,7 +150,7 @@ def shared_groups(samples: Samples, division: Division, allowed: Sequence[str]) 
             f"split FILE --map id=ID,group={column}), or use --shared {column} if every {column} "
             f"in use is known in training"
         )
-        what = f"{counted(number, 'group')} of {column} {'is' if number == 1 else 'are'}"
+        what = f"{counted(number, column)} {'is' if number == 1 else 'are'}"
         said = (what, f"; {counted(len(crossing.rows), 'sample')})", remedy)
         kind: Kind = "note" if known else "leak"
         findings += about_crossing("shared-groups", division, crossing, said, examples, kind)

@@ -77,7 +77,7 @@ def read_list(path: str, group: str | None = None) -> TrainingList:
     found = TrainingList(Path(path), table, sha256(path), group or "")
     if found.units < 2:
         raise UsageError(
-            f"{path}: {counted(found.units, 'group')} of {group}: sets are drawn from two or more"
+            f"{path}: {counted(found.units, group)}: sets are drawn from two or more"
             if group
             else f"{path}: the list has one row: training sets are drawn from two or more"
         )

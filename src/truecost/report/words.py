@@ -216,21 +216,20 @@ def rule_words(rule: str, by: str) -> str:
 
 
 def resampled_of(row: Row) -> str:
-    """The units that the interval resamples, in words: `4 runs`, `blocks of 3 batches within each
-    stream`.
+    """The units that the interval resamples, in words: `4 runs`, `batches within each stream`.
+    Percentile intervals resample blocks of batches.
     """
     what = re.search(r"\|resampled:([^|]+)", row.signature)
     length = re.search(r"\|block-length:([^|]+)", row.signature)
     if what is None:
         return ""
     runs = counted(row.counts.get("runs", row.n_units), "run")
-    blocks = "batches"
-    if length is not None:
-        blocks = f"blocks of {counted(int(length[1]), 'batch')} within each stream"
+    blocks = "" if length is None or row.method == "auto" else counted(int(length[1]), "batch")
+    batches = f"{f'blocks of {blocks}' if blocks else 'batches'} within each stream"
     said = {
-        "batch": blocks,
+        "batch": batches,
         "seed": runs,
         "stream": counted(row.counts.get("streams", row.n_units), "stream"),
-        "batch+seed": f"{runs} and {blocks}",
+        "batch+seed": f"{runs} and {batches}",
     }
     return said.get(what[1], what[1])

@@ -7,6 +7,7 @@ and the nearest valid keys; a converter would stop at the first one.
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
@@ -30,6 +31,22 @@ if TYPE_CHECKING:
 Table = TypeVar("Table", bound=msgspec.Struct)
 OF_MAP = {*ITEM_MAP_KEYS, *COLUMNS} - {"id"}  # keys that are no options of a study themselves
 _COMMANDS = ".commands."  # the tables in which a text is likely a whole command
+
+
+@contextmanager
+def naming_file(source: str) -> Iterator[None]:
+    """A context in which a UsageError begins with the name of the study."""
+    try:
+        yield
+    except UsageError as error:
+        raise UsageError(f"{source}: {error}") from error
+
+
+def refuse_task(task: object, source: str) -> None:
+    """Refuse a task that does not exist, or whose distribution is broken."""
+    if isinstance(task, str):
+        with naming_file(source):
+            find(task).table_types()
 
 
 def convert(
@@ -109,7 +126,9 @@ def _unknown(content: Any, kind: Any, place: str, names: Collection[str] = ()) -
             if "map" in names and key in OF_MAP:
                 yield f"{place}{key} is a key of the map: write {place}map.{key} = COLUMN"
                 continue
-            hint = near(key, names) or f": the keys are {', '.join(names)}"
+            own = [n for n, t in known.items() if key in getattr(t, "__struct_fields__", ())]
+            hint = f": it is a key of {' or '.join(f'[{n}]' for n in own)}" if own else ""
+            hint = hint or near(key, names) or f": the keys are {', '.join(names)}"
             yield f"{place}{key} is not known{hint}"
     elif get_origin(only := certain(kind)) is Literal:
         choices = get_args(only)

@@ -16,6 +16,8 @@ from truecost.formats.table import mapped_column, refuse_repeated, refuse_rows
 from truecost.names import POSTERIORS, SCORE_TYPES, Annotators, Missing, ScoreType
 from truecost.options import check_fields, check_keys
 from truecost.study.tables import DataTable
+from truecost.tasks import find
+from truecost.tasks import names as task_names
 from truecost.tasks.trials import MAP_KEYS
 
 Floats = npt.NDArray[np.float64]
@@ -165,6 +167,14 @@ def _columns_of_classes(table: Table, options: Options) -> str:
     return "+".join(found) if len(found) > 1 else ""
 
 
+def name_scores(table: Table, column: str = "") -> str:
+    """Advice where no column gives the scores; `column`: the column of the scores, if known."""
+    faces = (find(name) for name in task_names())
+    fit = (f for f in faces if f.formats.columns and {*f.formats.columns} <= {*table.columns})
+    other = next((f", or use truecost {f.name}, whose files have such columns" for f in fit), "")
+    return f"name it with --map score={column or 'COLUMN'}{other or f'; {names.A_METRIC}'}"
+
+
 def scores_of(table: Table, options: Options) -> tuple[Floats, tuple[str, ...] | None]:
     """Scores, and the class names of their columns.
 
@@ -178,9 +188,9 @@ def scores_of(table: Table, options: Options) -> tuple[Floats, tuple[str, ...] |
     if column is None:
         arrays = ", or scores=ARRAY; of several systems scores={NAME: ARRAY, ...}"
         raise UsageError(
-            f"{table.source}: {table.headless}no column gives the scores; {table.listed}: --map "
-            f"score={_columns_of_classes(table, options) or 'COLUMN'}"
-            f"{arrays if table.in_memory else ''}; {names.A_METRIC}"
+            f"{table.source}: {table.headless}no column gives the scores; {table.listed}: "
+            + name_scores(table, _columns_of_classes(table, options))
+            + arrays * table.in_memory
         )
     table.require(column.split("+")[0], "score")
     if options.kind == "decision":

@@ -208,8 +208,7 @@ class Study(
         UsageError
             If a key does not exist or a value has the wrong type.
         """
-        if isinstance(task := tables.get("task"), str):
-            find(task).table_types()  # says what is wrong with it
+        checking.refuse_task(tables.get("task"), source)
         tables = checking.columns_joined(tables)
         kinds = table_types()
         own = {k: v for k, v in tables.items() if k in kinds}

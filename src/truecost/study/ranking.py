@@ -273,17 +273,20 @@ def _valid(
     sources = sources_of(study)
     found: list[Record] = []
     faults: list[str] = []
+    alike: list[str] = []
     with reading(study, reader) as read:
         for source in sources:
             try:
                 record = read(source)
                 work_of(record).refuse(record, scoring[source.name])
             except TruecostError as error:
-                said = str(error)
+                alike.append(said := str(error))
                 named = said.startswith((source.file, f"{source.name}:"))
                 faults.append(said if named else f"{source.name}: {said}")
             else:
                 found.append(record)
+    if len(alike) == len(sources) > len({*alike}) == 1:  # of the key, say: not of a submission
+        raise InputError(alike[0])
     if faults and not keep_going:
         listed = "\n  ".join(faults)
         raise InputError(

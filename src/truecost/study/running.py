@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from truecost.core.flags import FLAGS, detailed, lone_subsets, rows_name, telling, without_interval
+from truecost.core.flags import FLAGS, advised, lone_subsets, telling, without_interval
 from truecost.core.intervals.auto import NO_SAMPLE
 from truecost.core.intervals.smooth import ONE_UNIT
 from truecost.core.measure import Measure
@@ -58,8 +58,7 @@ def _on_flags(parts: Sequence[Part]) -> list[Problem]:
     for flag in FLAGS.values():
         own = [e for e, flags in rows if flag.name in flags]
         if own:
-            about = f"{rows_name(own)}: " if len(own) < values else ""
-            text = detailed(flag.name, own) or f"{about}{said_of(flag, parts)}"
+            text = advised(flag.name, said_of(flag, parts), own, every=len(own) >= values)
             found.append(Problem(kind="advice", message=text, rule=flag.rule))
     return found
 

@@ -355,8 +355,8 @@ class IntervalTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
     resample: Annotated[
         names.Scheme | None,
         Option(
-            "Resampling of units: a fixed number of draws (multinomial), a Poisson number of "
-            "draws (poisson), or blocks of consecutive units (blocks, only for some tasks).",
+            "Resampling of units: multinomial (a fixed number of draws), poisson (a Poisson number "
+            "of draws), blocks (draws of several consecutive units).",
             default="multinomial",
             needs=ALL_USERS,
         ),

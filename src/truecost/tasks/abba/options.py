@@ -30,7 +30,9 @@ class AbbaTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     estimators: Annotated[
         tuple[str, ...],
         Option(
-            "Estimator: corrected, direct, pooled, ab or soft; repeat or separate by commas.",
+            "Estimators, comma-separated: from labels (direct), from labels pooled over both arms "
+            "(pooled), from machine and labels (corrected), from the machine alone (soft), or from "
+            "accepts per exposure (ab).",
             verbs=("score", "plan", "threshold"),
             shown="those that the log allows",
             flag="estimator",

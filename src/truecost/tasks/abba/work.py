@@ -242,7 +242,7 @@ def _improving(plane: Plane) -> Iterator[str]:
         text = f"thresholds of B from {lowest} to {highest} improve both ratios"
         if lowest == highest:
             text = f"the threshold {lowest} of B improves both ratios"
-    yield f"{plane.about}: {text} (the values, whatever their intervals)"
+    yield f"{plane.about}: {text} (by their values; their intervals are not considered)"
     if plane.deployed is None:
         return
     for chosen in plane.chosen:
@@ -277,8 +277,8 @@ def _limit_remarks(plane: Plane, part: Part) -> Iterator[str]:
             continue
         if row.upper > chosen.limit if measure == "rfpr" else row.lower < chosen.limit:
             yield (
-                f"{plane.about}: {chosen.rule} is met by the value, not by its interval "
-                f"({interval}); to meet it by the interval, use --by upper"
+                f"{plane.about}: {measure} meets {chosen.rule}, but its interval ({interval}) does "
+                f"not; --by upper chooses a threshold at which the interval meets the limit too"
             )
 
 

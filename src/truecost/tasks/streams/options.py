@@ -148,7 +148,7 @@ class StreamTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
         OnlineFactor | None,
         Option(
             "Factors to resample.",
-            shown="seed if there are several runs, else blocks of batches",
+            shown="seed if there are several runs, else batch",
             group="Interval",
         ),
     ] = None
@@ -218,9 +218,9 @@ class StreamScoring:
         Absolute error of a predicted number that costs as much as one annotation; above 0. Required
         for numbers.
     factors : {"batch", "stream", "seed", "batch,seed"}, optional
-        Factor that the intervals resample. `batch`: moving blocks of batches within each stream.
-        `stream`: streams. `seed`: runs. `batch,seed`: batches and runs. Default: `seed` for several
-        runs, otherwise `batch`.
+        Factor that the intervals resample. `batch`: batches within each stream; percentile
+        intervals resample moving blocks. `stream`: streams. `seed`: runs. `batch,seed`: batches
+        and runs. Default: `seed` for several runs, otherwise `batch`.
     window : int, optional
         Length of a window of the curves, in batches. Default: a twentieth of the longest stream,
         rounded up.

@@ -143,13 +143,13 @@ class Choosing:
         if limit:
             wanted = hours_without(Heard(0.0, hours, found.kish), limit, level)
             more = (
-                f"collect {wanted:.3g} hours without a false alarm, or {alone:.3g} / {limit:g} = "
-                f"{alone / limit:.3g} hours from many more units"
+                f"collect {figure(wanted)} hours without a false alarm, or {alone:.3g} / "
+                f"{limit:g} = {figure(alone / limit)} hours from many more units"
             )
         return (
-            f"a false alarm the interval of {hours:.4g} hours ends at {least:.3g} an hour "
-            f"({alone:.3g} / {hours:.4g} = {alone / hours:.3g} with many units, but the hours come "
-            f"from only {figure(found.kish)} effective units); {more}"
+            f"a false alarm the interval of {counted(hours, 'hour')} ends at {figure(least)} an "
+            f"hour ({alone:.3g} / {hours:.4g} = {figure(alone / hours)} with many units, but the "
+            f"hours come from only {figure(found.kish)} effective units); {more}"
         )
 
     def _errors(self, rule: Rule, position: int) -> Errors:

@@ -26,8 +26,8 @@ from truecost.errors import InputError, TruecostError, UsageError, counted, firs
 from truecost.formats import Table
 from truecost.formats.compound import matrix_of, without_prefix
 from truecost.formats.table import mapped_column, refuse_rows, refuse_values
-from truecost.names import A_METRIC, SCORE_TYPES, Annotators
-from truecost.study.columns import Options, refuse_empty
+from truecost.names import SCORE_TYPES, Annotators
+from truecost.study.columns import Options, name_scores, refuse_empty
 
 Floats = npt.NDArray[np.float64]
 BINARY = ("nontarget", "target")  # the classes of a detection task
@@ -212,7 +212,7 @@ def refuse_untyped(table: Table, columns: Mapping[str, str]) -> NoReturn:
     if {*names} <= {*table.columns}:
         types, why = _plausible_types(table, names)
     else:
-        lost = f"; no column gives the scores; {table.listed}: --map score=COLUMN; {A_METRIC}"
+        lost = f"; no column gives the scores; {table.listed}: {name_scores(table)}"
     raise UsageError(
         f"{table.source}: {table.headless}the type of the scores is not stated{why}: use --type "
         f"{'|'.join(types)}, or type = ... under [data] (see truecost list types){lost}"
