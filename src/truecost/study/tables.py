@@ -337,8 +337,8 @@ class IntervalTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
     method: Annotated[
         names.Method | None,
         Option(
-            "Method of the intervals: percentile and bca use the replicates, auto chooses by "
-            "the kind of measure.",
+            "Method of the intervals: auto (by the kind of measure), percentile (of the "
+            "replicates), bca (bias-corrected percentiles of the replicates).",
             default="auto",
         ),
     ] = None
@@ -363,7 +363,7 @@ class IntervalTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
     ] = None
     block_length: Annotated[
         int | None,
-        Option("Length of moving blocks.", shown="cube root of the number of units", ge=1),
+        Option("Number of units in a moving block.", shown="cube root of the number of units", ge=1),
     ] = None
     hold: Annotated[
         tuple[str, ...],
