@@ -175,7 +175,8 @@ _OF_LOG = tuple(
 CHOSEN, CALIBRATED = ChosenFile(), CalibratedFile()
 
 
-@parsed(*declared(SelectionTable), *_OF_LOG)
+# A log whose labels have other names: its --target would hide that of the selection.
+@parsed(*declared(SelectionTable), *(o for o in _OF_LOG if o.name != "target"))
 def select(
     log: str | None = None,
     /,

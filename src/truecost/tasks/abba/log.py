@@ -208,8 +208,9 @@ class Log:
         codes, texts, unknown = self.rows.coded(column, "label", LABEL_WORDS)
         what = f"neither 0 nor 1 (column {column!r})"
         hint = (
-            "1 is a true accept and 0 a false one (--target names another label of a true one); "
-            "leave the cell empty where there is no label"
+            "1 is a true accept and 0 a false one (--target names another label of a true one; for "
+            "abba select, target under [data] of a study file does); leave the cell empty where "
+            "there is no label"
         )
         self.rows.refuse(unknown, ("label", "are", what), hint, texts)
         return codes
