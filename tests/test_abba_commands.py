@@ -205,6 +205,19 @@ def test_select_without_labels_prints_the_allocation(result, folder):
     assert {row["measure"] for row in found["expected"]} == {"rrecall", "rfpr", "fpr"}
 
 
+def test_select_has_the_label_in_the_study_file_and_the_result_as_target(run, result, folder):
+    named = pl.col("y").replace_strict({1: "stop", 0: "other"}, return_dtype=pl.String)
+    pl.read_csv(folder / "few.csv").with_columns(named).write_csv(folder / "named.csv")
+    (folder / "named.toml").write_text('task = "abba"\n[data]\ntarget = "stop"\n')
+    line = f"--map {MAP} {AT} --budget 50 --target both"
+    found = result(f"abba select named.csv --config named.toml {line}")
+    assert found["items"] == result(f"abba select few.csv {line}")["items"]
+    code, _, error = run(f"abba select named.csv {line} -o x.csv")
+    assert code == 3 and "for abba select, target under [data] of a study file" in error
+    assert run("abba select --help")[1].count("--target CHOICE") == 1
+    assert "--target NAME" not in run("abba select --help")[1]
+
+
 def test_select_writes_every_item_and_to_standard_output(run, folder):
     log = pl.read_csv(folder / "few.csv")
     code, out, err = run(
