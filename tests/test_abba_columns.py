@@ -260,8 +260,8 @@ BAD = {
         {(2, "label"): "2", (3, "label"): "maybe"},
         "2 labels are neither 0 nor 1 (column 'label'): line 2 (id u3, '2'), line 3 (id u1, "
         "'maybe'); 1 is a true accept and 0 a false one (target names another label of a true "
-        "one; for abba select, target under [data] of a study file does); leave the cell empty where there is no "
-        "label",
+        "one; for abba select, target under [data] of a study file does); leave the cell empty "
+        "where there is no label",
     ),
     "one label": (
         {(2, "label"): "0.5"},

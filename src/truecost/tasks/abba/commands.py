@@ -175,7 +175,7 @@ _OF_LOG = tuple(
 CHOSEN, CALIBRATED = ChosenFile(), CalibratedFile()
 
 
-# A log whose labels have other names: its --target would hide that of the selection.
+# Without the --target of [data], a label: the --target of the selection is a result.
 @parsed(*declared(SelectionTable), *(o for o in _OF_LOG if o.name != "target"))
 def select(
     log: str | None = None,
