@@ -20,6 +20,7 @@ DOCS = Path(__file__).parents[1] / "docs"
 sys.path.insert(0, str(DOCS / "_ext"))
 from formulas import anchor, mathml, range_of  # noqa: E402  (the extension lies beside the pages)
 from notation import is_formula, tex  # noqa: E402
+from reference import better_of  # noqa: E402
 
 TEXT = (DOCS / "formulas.md").read_text(encoding="utf-8")
 BLOCK = re.compile(
@@ -193,7 +194,8 @@ def test_the_page_says_of_each_measure_what_the_registry_says(page):
     for key, measure in registry().items():
         text = " ".join(told[anchor(key)].replace("’", "'").split())  # noqa: RUF001
         assert text.startswith(f"{measure.name} {measure.title}"), key
-        assert f"{measure.direction.capitalize()} is better" in text
+        assert better_of(measure).capitalize() in text
+        assert measure.follows or ("is better" in text) == bool(better_of(measure))
         assert authors(measure.source) in text
         assert range_of(measure) in text
 

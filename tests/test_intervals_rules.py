@@ -380,6 +380,26 @@ def test_figures_at_a_chosen_threshold(seed):
     assert ends(rows[2]) == pytest.approx(slow.misses_at(turned, 0.2), **TIGHT)
 
 
+def test_intervals_at_a_chosen_threshold_cover_where_scores_are_grades():
+    # Five grades: cumulative shares of targets and nontargets below each grade.
+    below = np.array([0, 0.006, 0.067, 0.309, 0.691, 1])
+    p_targets, p_others = np.diff(below), np.diff(below)[::-1]
+    # By hand: the step from (miss 0.067, fa 0.309) to (0.309, 0.067) is crossed by equal errors in
+    # its middle; at most 20% false alarms leave 30.9% misses.
+    true = {"eer": 0.188, "miss_at_fa:0.2": 0.309}
+    missed = dict.fromkeys(true, 0)
+    for seed in range(60):
+        draw = np.random.default_rng(seed)
+        grades = [draw.choice(5, 100, p=p) for p in (p_targets, p_others)]
+        rows = tc.score(
+            scores=np.concatenate(grades).astype(float), labels=np.repeat([1, 0], 100),
+            type="score", measures=list(true), replicates=100,
+        ).rows  # fmt: skip
+        for (name, value), row in zip(true.items(), rows, strict=True):
+            missed[name] += not row.lower <= value <= row.upper
+    assert max(missed.values()) <= 7  # 5% of 60 are 3; without the rule for ties about 40
+
+
 def test_costs_and_equal_errors_of_weighted_trials():
     records = records_of(12, units=12, weighted=True)
     cost, eer = score(records, ["balanced_error", "eer"], weighted=True)

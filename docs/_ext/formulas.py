@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 from docutils import nodes
 from docutils.parsers.rst import directives
 from docutils.utils.math import MathError, latex2mathml
+from reference import better_of
 from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
@@ -81,13 +82,15 @@ class Formula(SphinxDirective):
         several = sum(other.rpartition("/")[2] == measure.name for other in registry()) > 1
         title = f"  {measure.title}" + (f" ({measure.task})" if several and measure.task else "")
         term = nodes.term("", "", link, nodes.Text(title), ids=[anchor(key)])
-        facts = [f"{measure.direction.capitalize()} is better"]
+        facts = [better] if (better := better_of(measure)) else []
         facts += [f"in {found}"] if (found := range_of(measure)) else []
-        said = nodes.paragraph("", ", ".join(facts), classes=["facts"])
+        text = ", ".join(facts)
+        said = nodes.paragraph("", text[:1].upper() + text[1:], classes=["facts"])
         if naive := self.options.get("naive"):
-            said += [nodes.Text("; naive: "), nodes.math("", naive)]
+            said += [nodes.Text("; naive: " if text else "Naive: "), nodes.math("", naive)]
         source = authors(measure.source)
-        said += nodes.Text(f". {'Source' if source[0].isupper() else 'Definition'}: {source}")
+        origin = f"{'Source' if source[0].isupper() else 'Definition'}: {source}"
+        said += nodes.Text(f". {origin}" if len(said) else origin)
         return [term, nodes.definition("", said)]
 
 

@@ -21,6 +21,7 @@ from sphinx.util.docutils import SphinxDirective
 from symbols import symbols_in
 
 import truecost
+from truecost.core.measure import Measure
 from truecost.lazy import PLACES
 from truecost.report.citations import authors
 from truecost.tasks.measures import registry
@@ -123,7 +124,7 @@ def line_of(name: str) -> str:
     about = (inspect.getdoc(value) or "").split("\n\n")[0].replace("\n", " ")
     if not documented:
         notes = ModuleAnalyzer.for_module(PLACES["truecost"][name][0]).find_attr_docs()
-        about = notes.get(("", name), [""])[0]
+        about = " ".join(notes.get(("", name), [])).partition(". ")[0].rstrip(".") + "."
     return f":py:obj:`{name} <{place}>`" + (f": {about}" if about else "")
 
 
@@ -170,11 +171,7 @@ def item(names: list[str]) -> nodes.Node:
     found = [registry()[name] for name in names]
     measure = found[0]
     text = inspect.getdoc(measure.function) or ""
-    better = f"{measure.direction} is better"
-    if measure.follows:
-        better = "better direction: that of the parameter"
-    elif better not in " ".join(text.split()).lower():  # a direction for tables and gates only
-        better = ""
+    better = better_of(measure)
     said = f"  {measure.title}" + (f" ({better})" if better else "")
     head = nodes.literal(text=measure.label.rstrip(":")), nodes.Text(said)
     term = nodes.term("", "", *head, ids=[anchor_of(name) for name in names])
@@ -195,6 +192,15 @@ def item(names: list[str]) -> nodes.Node:
     body = nodes.definition()
     body += explained(text, measure.function.__module__, notes)
     return nodes.definition_list_item("", term, body)
+
+
+def better_of(measure: Measure) -> str:
+    """Which direction is better; empty if the direction is for tables and gates only."""
+    if measure.follows:
+        return f"better direction: that of the {'score' if measure.task else 'column'}"
+    better = f"{measure.direction} is better"
+    text = " ".join((inspect.getdoc(measure.function) or "").split())
+    return better if better in text.lower() else ""
 
 
 def advised(advice: str) -> str:

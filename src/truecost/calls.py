@@ -289,6 +289,8 @@ def validate(data: Any = None, /, *, strict: bool = False, **options: Any) -> "O
 def leaderboard(data: Any = None, /, *, keep_going: bool = False, **options: Any) -> "Outcome":
     """Rank systems by the first measure; the rank is 1 plus the number of better systems.
 
+    The comparisons are corrected for their number, and inconclusive comparisons do not count.
+
     Parameters
     ----------
     data, **options

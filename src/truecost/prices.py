@@ -29,9 +29,9 @@ class Prices(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     """Table ``[prices]`` of a study: prices of errors, people, computing and waiting, in one
     currency.
 
-    The measure ``total_cost`` is the sum of all amounts that have a price. An amount without a
-    price is left out. A price of an amount that was not measured is an error, because the amount
-    would count as 0.
+    The measure ``total_cost`` is the sum of price times amount. Each kind of error needs a price,
+    which may be 0; any other amount without a price is left out. A price of an amount that was not
+    measured is an error, because the amount would count as 0.
     """
 
     __table__: ClassVar[str] = "prices"

@@ -351,8 +351,9 @@ PRESETS: dict[str, Preset] = {
         ),
     )
 }
-"""Named applications, each with its source: `PRESETS[name].application` and `.source`. The command
-`truecost list presets` prints them."""
+"""Named applications, each with its source: `PRESETS[name].application` and `PRESETS[name].source`.
+
+The command `truecost list presets` prints them."""
 
 
 def preset(name: str) -> Application:

@@ -229,9 +229,7 @@ def paired_ends(
         return Paired(None, None, why or "no interval: one of the two systems has no interval")
     if kind == "ratio" and min(a.lower, b.lower) < 0:
         if plain is None:
-            return Paired(
-                None, None, "no interval: both systems have replicates on both sides of 0"
-            )
+            return Paired(None, None, "no interval: the sign of the ratio depends on single units")
         return Paired(*plain)
     r = smooth.correlation(system.left_out, baseline.left_out)
     limits = difference_limits if kind == "difference" else ratio_limits

@@ -85,8 +85,8 @@ def estimate(
     The value and the naive baseline are computed with weight 1 for all units. Replicates in which a
     measure is undefined are counted and excluded from its interval. The methods of the interval:
 
-    - `auto`: the rule of the measure (see the page on intervals). For most measures: a t interval.
-      Its degrees of freedom are the effective number of units, and it is widened as if the data
+    - `auto`: the rule of the measure (page "Confidence intervals"). For most measures: a t interval
+      whose degrees of freedom follow from the effective number of units, widened as if the data
       contained one more unit as bad as the worst. For error rates: the binomial interval of
       effective counts, so that zero errors still give an upper limit above 0.
     - `percentile`: quantiles (1 - level) / 2 and (1 + level) / 2 of the replicates (Ferrer et al.

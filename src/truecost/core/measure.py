@@ -223,9 +223,9 @@ class Measure:
         Whether equal values in all replicates are normal. Example: a planned number, or a single
         measurement.
     open : bool
-        Whether an option determines the parameter, so that lists show the name alone.
+        Whether an option sets the parameter; lists of measures then show the name alone.
     follows : bool
-        Whether the parameter names a measure, whose direction applies.
+        Whether the direction is that of the parameter, which names a measure or a column.
     interval : Rule
         Rule of the interval. Default: the rule for positive values that are smooth functions of
         sums.

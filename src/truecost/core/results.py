@@ -85,8 +85,8 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
         - `targets`, `nontargets`, or `class NAME`: trials of each class. If any of several
           annotators may be right: trials that accept the class.
-        - `annotators_per_trial`, `several_accepted`, `several_labels`: mean number of annotators,
-          and trials with several right or several given labels.
+        - `annotators_per_trial`: mean number of annotators; `several_accepted`, `several_labels`:
+          numbers of trials with several right labels, and with several given labels.
         - `misses`, `false_alarms`, or `errors`, `abstentions`: wrong decisions (for a method: means
           over runs).
         - `impossible`: trials whose true class has probability 0.
@@ -132,16 +132,16 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         - `other_side`: a ratio is above 1 by machine labels and below 1 by human labels, or the
           reverse, and one of the two intervals excludes 1;
         - `label_mix`: the pooled estimate assumes equal shares of labels in the arms; they differ;
-        - `small_cells`: fewer than 5 items of the label in a cell, so the interval is by the delta
-          method;
+        - `small_cells`: fewer than 5 items of the counted label in a cell (AB/BA), so the interval
+          is by the delta method;
         - `broken_replicates`: more than 1% of the replicates are undefined or infinite, so the
           interval is by the delta method;
         - `few_labels`: fewer than 100 human labels in a cell; the corrected interval is widened;
-        - `clipped`: a corrected total was outside the range of its cell and was clipped;
+        - `clipped`: the corrected total of a cell (AB/BA) was outside its range and was clipped;
         - `not_llrs`: Cnxe needs log-likelihood ratios, but the file does not declare its scores as
           such;
         - `nothing_below`: no detection was submitted below the decision threshold;
-        - `floor_costs`: trials without a submitted score cost more than with the prior alone;
+        - `floor_costs`: trials without a submitted score cost more than if they had the prior;
         - `floors_differ`: the lowest submitted scores of the queries differ much;
         - `vanished`: in some replicates a query has no targets;
         - `uninformative`: the best affine map does not increase with the score;
@@ -296,7 +296,7 @@ class Estimate(Row, frozen=True, kw_only=True, eq=False):
 
         n is the present number of units and h the present half-width, which is proportional to 1 /
         sqrt(n). The factor 1.2 allows for the spread of half-widths: with the factor, 87% of
-        such studies reach w, without it 57%. If h is at most w, the result is at most n. With
+        such studies reach w, without it 57%. If h is at most w already, it is at most n. With
         several crossed factors, n is the number of units of the factor with the fewest units.
 
         Parameters

@@ -246,7 +246,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def apart(self) -> float:
-        """Limit of the gate; values are shown with so many digits that they differ from it."""
+        """Limit of the gate; values get enough digits to look different from it."""
         return self.limit
 
     @property

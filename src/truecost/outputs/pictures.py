@@ -48,9 +48,9 @@ def shares_of(row: Row) -> dict[str, float]:
 def error_breakdown(rows: Sequence[Row], *, title: str = "") -> Picture:
     """Stacked bars of the errors that an error rate adds up, with the interval of the rate.
 
-    The parts of `wer`, `cer` and `per` are substitutions, deletions and insertions; those of `der`
-    are missed speech, false alarm and speaker confusion. The axis ends at 300% of the reference at
-    most.
+    The parts of the word, character and phone error rate (`wer`, `cer`, `per`) are substitutions,
+    deletions and insertions; those of `der` are missed speech, false alarm and speaker confusion.
+    The axis ends at 300% of the reference at most.
 
     Parameters
     ----------

@@ -227,8 +227,8 @@ class Level:
 
 @dataclass(frozen=True)
 class Balance:
-    """Result of the assignment of units to the sets of one column of a split: the size of each set,
-    and the deviation of each class and condition from its wanted share.
+    """How well one column of a split divides the samples into sets: the size of each set, and the
+    deviation of each class and condition from its wanted share.
 
     Attributes
     ----------

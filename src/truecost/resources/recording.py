@@ -131,7 +131,7 @@ def record(command: Sequence[str], *, phase: str = "", aside: bool = False) -> R
 
     - services outside the program, such as containers and job queues;
     - child processes of a process that ignores SIGCHLD;
-    - processes that still run after the program has ended;
+    - processes that still run half a second after the program has ended, from then on;
     - on macOS, child processes that outlive their parent.
 
     Parameters

@@ -81,8 +81,8 @@ class Resources(
         GPU seconds. `truecost resources` does not measure them: add the value of the driver or the
         job queue by hand. None if not known.
     running : int
-        Number of processes that still ran when the program ended; their later resources are not
-        counted.
+        Number of processes that still ran half a second after the program ended; their later
+        resources are not counted.
     nodes : tuple of Machine
         Types of the computers on which the program ran.
     """

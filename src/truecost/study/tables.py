@@ -363,9 +363,7 @@ class IntervalTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
     ] = None
     block_length: Annotated[
         int | None,
-        Option(
-            "Number of units in a moving block.", shown="cube root of the number of units", ge=1
-        ),
+        Option("Units in a moving block.", shown="cube root of the number of units", ge=1),
     ] = None
     hold: Annotated[
         tuple[str, ...],

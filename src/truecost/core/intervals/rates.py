@@ -31,6 +31,10 @@ out takes part:
   (w_m a_m + w_f a_f) / (w_m + w_f) -+ sqrt((z^2 - q) / (w_m + w_f));
 - misses at a rate of false alarms: q = w_f (a_f - asin sqrt rate)^2 <= z^2, and a_m -+ sqrt((z^2 -
   q) / w_m); false alarms at a rate of misses likewise.
+
+Tied scores leave few thresholds. Where the signed square roots of q of two neighbouring thresholds
+differ by more than 1, points on the line between both take part in equal error rates; where such a
+step crosses a given rate, the threshold that keeps the rate has q = 0.
 """
 
 from collections.abc import Sequence
@@ -41,7 +45,7 @@ import numpy as np
 
 from truecost.core.intervals.smooth import carrying_units, correlation, of_factor
 from truecost.core.subsets import Floats, LeftOut
-from truecost.core.sweep import Sweep
+from truecost.core.sweep import Near, Sweep
 from truecost.names import ICC
 
 CARRY = 2.0  # units' worth of belief in D0
@@ -282,8 +286,21 @@ def equal_error_limits(
         return np.asarray(scale * (_arc(miss, of_misses) - _arc(fa, of_false_alarms)))
 
     near = sweep.near(distance, _z(level))
-    a, b = _arc(near.miss, of_misses), _arc(near.fa, of_false_alarms)
-    return _extremes((w_a * a + w_b * b) / both, distance(near.miss, near.fa) ** 2, both, level)
+    miss, fa = _between(near, distance(near.miss, near.fa))
+    a, b = _arc(miss, of_misses), _arc(fa, of_false_alarms)
+    return _extremes((w_a * a + w_b * b) / both, distance(miss, fa) ** 2, both, level)
+
+
+def _between(near: Near, distances: Floats) -> tuple[Floats, Floats]:
+    """Rates at thresholds, and on the lines between two that are more than a standard error apart:
+    tied scores leave few thresholds, and equal errors lie between two of them.
+    """
+    wide = np.flatnonzero(np.diff(distances) > 1)
+    shares = np.linspace(0, 1, 34)[1:-1, None]
+    miss, fa = (
+        np.append(of, of[wide] + shares * (of[wide + 1] - of[wide])) for of in (near.miss, near.fa)
+    )
+    return miss, fa
 
 
 def rate_at_limits(
@@ -310,7 +327,11 @@ def rate_at_limits(
     if sweep is not given:
         miss, fa = (of[0] for of in sweep.rates_at(given.thresholds(near.positions)))
     centres = _arc(miss if of_misses else fa, of_rates)
-    return _extremes(centres, distance(near.miss, near.fa) ** 2, _weight(of_rates), level)
+    distances = distance(near.miss, near.fa)
+    q, above = distances**2, int(np.searchsorted(distances, 0.0))
+    if 0 < above < len(q) and distances[above] - distances[above - 1] > 1:
+        q[above - (not of_misses)] = 0.0  # tied scores: no nearer threshold keeps the given rate
+    return _extremes(centres, q, _weight(of_rates), level)
 
 
 def threshold_limits(

@@ -237,7 +237,8 @@ def _near(shown: Sequence[Figure], others: Sequence[float | None]) -> list[Figur
 
 
 def lifelong_sequence(found: Found, *, beside: Sequence[Found] = (), title: str = "") -> Picture:
-    """Score on each batch of the lifelong set, before and after the system adapted to it.
+    """Score on each batch of the lifelong set (the data that the versions learn from), before and
+    after the system adapted to this batch.
 
     Parameters
     ----------

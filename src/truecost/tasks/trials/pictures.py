@@ -112,7 +112,7 @@ def _dumbbell(lines: Rows, row: Row, least: Row | None) -> None:
     if least is not None and least.value is not None:
         if row.value is not None:
             lines.mark("gap", y, lo=least.value, hi=row.value, series=system)
-        said = f"{system}: {least.label} {figures_of(least)}"
+        said = f"{system}: {least.label}: {figures_of(least)}"
         ends = {"x": least.value, "lo": least.lower, "hi": least.upper}
         lines.mark("hollow", y, series=system, label=said, **ends)
     lines.estimate(y, row, f"{system}: {row.label}", series=system, filled=True)
