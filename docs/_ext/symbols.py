@@ -86,7 +86,7 @@ SYMBOLS = {
         r"t_j": ("t_j", "time j of the test set"),
         r"l_1|l_i|l_k": ("l_i", "time at which version i learnt"),
         r"P": ("P(t_j)", "weight of time t_j in the user policy"),
-        r"s(?=\()": ("s(M_i, t_j)", "score of version i on the test items of time t_j"),
+        r"s(?=\()": ("s(M_i, t_j)", "score of version i on the items of time t_j"),
         r"S_base(?!\))": ("S_base", "score of the outputs before help"),
         r"S_adapt(?!\))": ("S_adapt", "score of the final outputs after help"),
         r"S_imp(?!\))": (

@@ -127,7 +127,7 @@ def compare_systems(
 
     Parameters
     ----------
-    systems : sequence of Trials, or of Items
+    systems : sequence of Trials, Items, Search, Online or Lifelong
         At least two systems, scored on the same trials or items. The first is the baseline.
     scoring : Scoring or sequence of Scoring
         One object for all systems, or a list with one for each system if thresholds or training

@@ -63,7 +63,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         Method of the interval (see `truecost.estimate`); `delta`: delta method on the log of a
         ratio.
     naive : float or None
-        Value of the naive baseline (the best system that ignores the input). None if the measure
+        Value of the naive baseline (the best answer that ignores the input). None if the measure
         has none.
     direction : {"lower", "higher"}
         Whether lower or higher values are better.

@@ -57,7 +57,7 @@ class Scoring:
         Number of threads; it does not change the result. Default: all cores.
     choices : object, optional
         Choices of the task: `TrialsScoring`, `TermsScoring`, `StreamScoring`, `LifelongScoring` or
-        `AbbaScoring`. Default: an object of this class with its defaults.
+        `AbbaScoring`. Default: the defaults of the class of the task.
     progress : callable, optional
         Function that is called from time to time with the name of the current step, the number of
         replicates computed so far, and the number of all replicates.

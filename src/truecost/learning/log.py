@@ -142,9 +142,10 @@ _BINARY = getattr(os, "O_BINARY", 0)  # Windows has it
 class LogWriter:
     """Writer of an event log; create it with `LogWriter.open`.
 
-    A resumed run repeats all of its steps. The writer compares each event with the recorded event
-    in the file; after the last recorded event, it appends new events. The writer is a context
-    manager that closes the file. Call `finish` at the end of a complete run.
+    A resumed run repeats its steps, from the start or from a checkpoint (see `skip`). The writer
+    compares each event with the recorded event in the file; after the last recorded event, it
+    appends new events. The writer is a context manager that closes the file. Call `finish` at the
+    end of a complete run.
 
     Attributes
     ----------

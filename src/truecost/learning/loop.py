@@ -237,8 +237,8 @@ def run_stream(
     Raises
     ------
     UsageError
-        If the budget is larger than a batch, or the system has no method `ask`. Nothing has run
-        then.
+        If the budget is above the size of the largest batch, or the system has no method `ask`.
+        Nothing has run then.
     InputError
         If the system fails, the system or the expert gives an invalid value, or the log contains
         events that this run would not write.

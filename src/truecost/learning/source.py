@@ -68,8 +68,8 @@ class Source(SourceTable, frozen=True, kw_only=True, omit_defaults=False):
     features : tuple of str
         Feature columns. Default: the matrix of an .npz file, or all other columns.
     context : tuple of str
-        Features that use later items of the stream, so that a system looks better than it is; an
-        error without `allow_lookahead`.
+        Features that are computed from later items of the stream, too: a system with them looks
+        better than it is. An error without `allow_lookahead`.
     allow_lookahead : bool
         Whether the features of `context` are allowed. The signature names these features.
     kind : str, optional
@@ -84,7 +84,7 @@ class Source(SourceTable, frozen=True, kw_only=True, omit_defaults=False):
         `fsdd`: 0 to 4, unless `kind` is classes or numbers.
     order : {"given", "time", "shuffled", "dirichlet"}, optional
         Order of the items. `given`: as in the source. `time`: by the column `time`. `shuffled`:
-        random. `dirichlet`: random, and classes appear and disappear (Lindsey et al.). Default:
+        random. `dirichlet`: in chunks with random shares of the classes (Lindsey et al.). Default:
         `time` for a table with a time column, `given` for other tables and `drift`, otherwise
         `dirichlet` (for numbers: `shuffled`).
     chunks : int, optional
@@ -100,7 +100,7 @@ class Source(SourceTable, frozen=True, kw_only=True, omit_defaults=False):
     drift : str, optional
         Generator of the package river: a name in `river.datasets.synth`, or `module:Class`.
     options : dict
-        Arguments of the generator. A table with the key `generator` becomes a generator, too.
+        Arguments of the generator. A dict with the key `generator` is replaced by that generator.
     """
 
     name: str

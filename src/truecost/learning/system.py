@@ -247,7 +247,8 @@ class Task:
         Kind of the outputs. `transcripts`, `translation` and `diarization` (lifelong learning) have
         texts as outputs; `truecost.corrections.texts` defines the text of a diarization.
     classes : tuple of str
-        Names of the classes. For detection, (other, target). Empty for numbers and texts.
+        Names of the classes. For detection, ("0", "1"), and "1" is the target. Empty for numbers
+        and texts.
     seed : int
         Seed of the run.
     options : mapping of str to object

@@ -128,9 +128,11 @@ def join_metadata(
 
         - `id`: the new columns keep their names.
         - Another column, such as `enroll`: the new names begin with it (`enroll.speaker`).
-        - `enroll.age`, if the table has no column of this name: the values of `enroll` are looked
-          up, and the only other column of the metadata becomes `enroll.age` (for `id.age`: `age`).
-        - The last part of a column name is sufficient if only one column ends with it.
+        - `enroll.age`, if `table` has no column `enroll.age`: the values of `enroll` are looked up.
+          The metadata must have only one other column, which becomes `enroll.age`. With `id.age`,
+          it becomes `age`.
+
+        If only one column name of `table` ends with `.speaker`, `speaker` is sufficient.
     id_column : str
         Column of `table` with the ids.
 

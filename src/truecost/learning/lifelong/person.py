@@ -103,7 +103,7 @@ class DomainExpert(SimulatedPerson):
         constant, or minimum and maximum of a uniform distribution. Answers about the test set,
         offline answers and corrections have no delay.
     refusal : float
-        Probability, in [0, 1], that the person refuses an answer, or overlooks an error that could
+        Probability, in [0, 1], that the person refuses to answer, or overlooks an error that could
         be corrected.
     cost : mapping of str to float or (float, float)
         Active time for items of certain classes, by class, if it differs from `seconds`.

@@ -155,12 +155,12 @@ def calibrate_machine(
 
     The map is compared with an isotonic fit (pooled adjacent violators). `problems` gets a warning
     if their mean absolute difference is above 0.05 and above 0.48 n^(-1/3), where n = (sum w)^2 /
-    sum w^2 is the effective number of labels and w the weight of a label. With a right map, about
-    one of 100 data sets is above the bound 0.48 n^(-1/3), as measured for three logistic curves and
-    40 to 1,500 labels. Up to 884 labels, this bound is above 0.05.
+    sum w^2 is the effective number of labels and w the weight of a label. With a right map, the
+    difference is above the bound 0.48 n^(-1/3) in about one of 100 data sets, as measured for three
+    logistic curves and 40 to 1,500 labels. Up to 884 labels, this bound is above 0.05.
 
     The difference D of a cell is the weighted mean of y - p, with the label y and the probability p
-    of an item. Its interval is D -+ t s, clipped to [-1, 1]; t is a quantile of Student's
+    of an item. Its interval is D - t s to D + t s, clipped to [-1, 1]; t is a quantile of Student's
     distribution with G - 1 degrees of freedom for G units, and s^2 is the larger of two variances:
 
     - between units: G / (G - 1) sum over units of (sum w (y - p - D))^2 / (sum w)^2;
@@ -182,7 +182,8 @@ def calibrate_machine(
         `affine`.
 
         - `spline`: monotone P-spline.
-        - `poly3`: cubic polynomial of Petegrosso et al. 2022; if it is not monotone, the spline.
+        - `poly3`: cubic polynomial of Petegrosso et al. 2022; the spline replaces it if it
+          decreases or leaves [0, 1].
         - `affine`: logistic regression with the targets of Platt (1999), (T + 1) / (T + 2) and 1 /
           (N + 2) in place of 1 and 0, for T labels 1 and N labels 0. It is finite even if scores
           separate the labels.

@@ -203,8 +203,8 @@ class Description(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
     unit : str
         Name of the unit that is resampled; empty if each item is its own unit.
     units : tuple of int
-        Numbers of units of A and of B: of all units if `units_known`, else of units that collected
-        an item. Empty if unknown.
+        Numbers of units of A and of B: of all units if `units_known`, else of units with a
+        collected item. Empty if unknown.
     units_known : bool
         Whether `units` counts all units.
     exposures : tuple of float

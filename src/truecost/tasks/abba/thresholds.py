@@ -68,7 +68,8 @@ class Choice:
     by : {"point", "upper"}
         Quantity that must meet the limit. `point`: the value of the ratio. `upper`: the upper end
         of its interval for `max_rfpr`, the lower end for `min_rrecall`. A replicate has no
-        interval: its end is its value times (end / value) of the whole data.
+        interval: its value, times the ratio of this end to the value in the whole data, must meet
+        the limit.
     grid : int or tuple of float
         Candidate thresholds, or their number. With a number, the candidates are quantiles of the
         scores that B accepts.

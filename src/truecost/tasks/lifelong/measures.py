@@ -166,7 +166,7 @@ def forgetting_max(totals: Totals, application: Application, inner: Measure, how
 
     Mean over the times t_j at which the newest version was older than M_i; the best score is that
     of M_1 to M_(i-1) at t_j, chosen again in each replicate. If a lower score is better, the sign
-    is opposite. Below 0, M_i is the best version. Lower is better. Naive baseline: 0 (a version
+    is opposite. Below 0, M_i is better on average. Lower is better. Naive baseline: 0 (a version
     that changes nothing). Chaudhry et al. 2018; Prokopalo et al. 2020, section 3.1.
     """
     loss = _loss(totals, application, inner, how)

@@ -248,16 +248,18 @@ class LifelongScoring:
         Column with the unit of each item (a document, a speaker), which is resampled as a whole.
         Default: each item is a unit.
     compat : {"allies-2020"}, optional
-        Compute penalised BLEU as the program of the ALLIES 2020 organisers did: matches of the
-        adapted output, minus the n-grams of the references of the corrected sentences.
+        Compute penalised BLEU as the program of the ALLIES 2020 organisers did. The number of
+        matching n-grams is that of the adapted output, minus the matches that the corrections
+        added.
     item_seconds : float, optional
-        Time to correct one part of an item, in seconds. Required for `msr` with `cost="seconds"`,
-        and for the naive baseline of `total_cost` in which a person does everything, if the log has
-        no times.
+        Time to correct one part of an item, in seconds. `msr` (minimal supervision rate) requires
+        it with `cost="seconds"`. If the log has no times, the naive baseline of `total_cost` in
+        which a person does everything requires it, too.
     cost : {"seconds", "words", "actions", "answers", "cost"}, optional
-        Unit of the cost of help, for `msr` (minimal supervision rate) and for the learning curve:
-        active time of the person, entered words, simple actions, answers, or the column `cost` of a
-        table. Default: the first of `cost`, `words` and `answers` that the data contain.
+        Unit of the cost of help, for `msr` and for the learning curve: active time of the person,
+        entered words, simple actions, answers, or the column `cost` of a table. `msr` is undefined
+        with `actions` and `cost`. Default: the first of `cost`, `words` and `answers` that the data
+        contain.
     max_cost : float, optional
         Cost at which the learning curve ends; above 0. Default: the largest cost in the data.
     every_version : bool

@@ -126,8 +126,8 @@ class Lifelong(Rows):
         version M_(i-1) on the data of time l_i, before adaptation. State `adapted`: output of
         version M_i on these data, after adaptation to them.
     offline : polars.DataFrame
-        Help of people with data outside the test set, which no score contains. One row for each run
-        and version.
+        Help of people with data outside the test set. No score contains this help. One row for each
+        run and version.
 
         - `version`: position in `versions` of the version that resulted from the help.
         - `seed`: position in `seeds`.

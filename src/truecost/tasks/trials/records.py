@@ -45,7 +45,7 @@ class Trials(Rows):
     kind : str
         Type of the scores (see `Options`).
     scores : ndarray of float64, shape (N,) or (N, K)
-        Scores. For decisions: the index of the decided class; K, the number of classes, if the
+        Scores. For decisions: the index of the decided class, or the number of classes if the
         system abstains. For detection from posteriors: the log posterior odds of the target.
     labels : ndarray, shape (N,)
         Index of the true class, or the true number.

@@ -133,9 +133,9 @@ def ece(totals: Totals, application: Application) -> Result:
     D_bk is a sum over the trials of class k in bin b, divided by the number of all trials of class
     k. It adds up the confidence, minus 1 if the decision is right. Confidence is the largest
     posterior at the priors of the application, and the decision is its class. For detection,
-    confidence is the posterior of the target, and the decision is to accept. The bins have equal
-    width. Range [0, 1]; lower is better. Naive baseline: 0 (the priors as probabilities). Guo et
-    al. (2017); Ferrer et al. 2024, section 3.6.
+    the posterior of the target replaces the confidence, and a target counts as right. The bins have
+    equal width. Range [0, 1]; lower is better. Naive baseline: 0 (the priors as probabilities). Guo
+    et al. (2017); Ferrer et al. 2024, section 3.6.
     """
     sizes = totals.sums("bins", "n").sum(axis=-1)
     priors = application.class_priors(sizes)

@@ -95,7 +95,7 @@ def _costs_at(totals: Totals, costs: Costs) -> Floats:
 
 
 def a_dcf(totals: Totals, _: Application, costs: Costs) -> Result:
-    """Architecture-agnostic detection cost of a system whose one score also rejects spoofed speech:
+    """Architecture-agnostic detection cost of a system that rejects spoofed speech by its score:
     `min_t C(t) / min(Cm Pt, Cf Pn + Cs Ps)`.
 
     The cost at the threshold t is: `C(t) = Cm Pt Pmiss(t) + Cf Pn Pfa(t) + Cs Ps Pspoof(t)`. Pt, Pn

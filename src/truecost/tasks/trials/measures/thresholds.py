@@ -262,8 +262,7 @@ def fa_per_hour(totals: Totals, _: Application) -> Result:
     """False alarms per hour of audio: `accepted nontargets / hours of audio`.
 
     Range [0, inf); lower is better. No naive baseline. If only the total H of the hours is known,
-    and not the hours of each unit, the value is Pfa N / H, for N nontargets. Undefined without
-    hours.
+    each of the N nontargets counts as H / N hours, also in the replicates. Undefined without hours.
     """
     hours = totals.sums("audio", "hours").sum(axis=(1, 2))
     return share(totals.sums("audio", "n")[:, 0, 1], hours), NONE
