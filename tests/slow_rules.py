@@ -292,10 +292,12 @@ def misses_at(records, given):
     chosen = min(allowed, key=lambda e: (e[1], e[0]))[0]
     n_m, n_f = (limits[3] for limits in errors_at(records, chosen))
     w_m, w_f = 4 * (n_m + 0.5), 4 * (n_f + 0.5)
-    places = [
-        (arc(m, n_m), w_f * (arc(f, n_f) - math.asin(math.sqrt(given))) ** 2, w_m)
-        for _, m, f in every
-    ]
+    over = [arc(f, n_f) - math.asin(math.sqrt(given)) for _, _, f in every]
+    places = []
+    for k, (_, m, _) in enumerate(every):
+        # chosen where its own rate is kept, and that of the threshold before it is not
+        wrong = max(0.0, over[k], -over[k - 1] if k else 0.0)
+        places.append((arc(m, n_m), w_f * wrong**2, w_m))
     return extremes(places)
 
 

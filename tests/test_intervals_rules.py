@@ -380,6 +380,17 @@ def test_figures_at_a_chosen_threshold(seed):
     assert ends(rows[2]) == pytest.approx(slow.misses_at(turned, 0.2), **TIGHT)
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_figures_at_a_threshold_between_grades(seed):
+    records = [
+        r | {"score": float(round(r["score"]))} for r in records_of(seed, units=14, trials=9)
+    ]
+    rows = score(records, ["miss_at_fa:0.1", "fa_at_miss:0.2"])
+    assert ends(rows[0]) == pytest.approx(slow.misses_at(records, 0.1), **TIGHT)
+    turned = [r | {"score": -r["score"], "label": 1 - r["label"]} for r in records]
+    assert ends(rows[1]) == pytest.approx(slow.misses_at(turned, 0.2), **TIGHT)
+
+
 def test_intervals_at_a_chosen_threshold_cover_where_scores_are_grades():
     # Five grades: cumulative shares of targets and nontargets below each grade.
     below = np.array([0, 0.006, 0.067, 0.309, 0.691, 1])

@@ -15,12 +15,16 @@ from covering.cells import Cell
 APPLICATION = tc.Application.detection(1, 1, 0.1)
 MEASURES = ("eer", "auc", "min_dcf", "cllr", "min_cllr", "cllr_loss", "miss_at_fa:0.1")
 LOSSES = ("cllr", "cllr_loss")
+CHOSEN = ("eer", "miss_at_fa:0.2")
 ALONE, BY_SPEAKER = (8, 20, 50, 100, 400), (10, 20, 100)
+GRADES = (3, 5, 10)
 NONTARGETS, MEAN, BETWEEN = 300, 1.5, 0.6
 
 
 def cells():
-    """Targets one by one, and speakers of unequal size with 5 targets and 15 nontargets."""
+    """Targets one by one, with scores and with grades, and speakers of unequal size with 5 targets
+    and 15 nontargets.
+    """
     for targets in ALONE:
         draw = partial(alone, targets=targets)
         yield Cell("thresholds", f"{targets} targets", partial(truth, 0.0), draw)
@@ -30,6 +34,9 @@ def cells():
         name = f"{speakers} speakers, scores that claim twice as much"
         draw = partial(by_speaker, speakers=speakers, measures=LOSSES, times=2.0)
         yield Cell("thresholds", name, partial(too_sure, BETWEEN, 2.0), draw)
+    for grades in GRADES:
+        name = f"100 targets, {grades} grades"
+        yield Cell("thresholds", name, partial(of_grades, grades), partial(graded, grades=grades))
 
 
 @cache
@@ -48,6 +55,22 @@ def truth(between):
         "cllr_loss": 0.0,
         "miss_at_fa:0.1": float(stats.norm.cdf(stats.norm.isf(0.1, -MEAN, sd), MEAN, sd)),
     }
+
+
+def edges(grades):
+    """Where scores from -2 to 2 are cut into grades."""
+    return np.linspace(-2, 2, grades + 1)[1:-1]
+
+
+def of_grades(grades):
+    """Equal error rate of the convex hull, and miss rate at 20% false alarms."""
+    at = edges(grades)
+    miss = np.concatenate([[0.0], stats.norm.cdf(at, MEAN), [1.0]])
+    fa = np.concatenate([[1.0], stats.norm.sf(at, -MEAN), [0.0]])
+    k = int(np.searchsorted(miss - fa, 0.0))
+    step = (fa[k - 1] - miss[k - 1]) / (miss[k] - miss[k - 1] + fa[k - 1] - fa[k])
+    equal = miss[k - 1] + step * (miss[k] - miss[k - 1])
+    return {"eer:rocch": float(equal), "miss_at_fa:0.2": float(miss[fa <= 0.2].min())}
 
 
 def entropy(between, times=1.0):
@@ -83,6 +106,13 @@ def alone(rng, plan, targets):
     label = (np.arange(targets + NONTARGETS) < targets).astype(int)
     scores = rng.normal(np.where(label, MEAN, -MEAN))
     return rows(scale(0.0) * scores, label, None, plan)
+
+
+def graded(rng, plan, grades):
+    """Scores are grades, so that many are tied; each trial is a unit."""
+    label = (np.arange(100 + NONTARGETS) < 100).astype(int)
+    scores = np.digitize(rng.normal(np.where(label, MEAN, -MEAN)), edges(grades))
+    return rows(scores.astype(float), label, None, plan, CHOSEN)
 
 
 def by_speaker(rng, plan, speakers, measures=MEASURES, times=1.0):

@@ -32,9 +32,10 @@ out takes part:
 - misses at a rate of false alarms: q = w_f (a_f - asin sqrt rate)^2 <= z^2, and a_m -+ sqrt((z^2 -
   q) / w_m); false alarms at a rate of misses likewise.
 
-Tied scores leave few thresholds. Where the signed square roots of q of two neighbouring thresholds
-differ by more than 1, points on the line between both take part in equal error rates; where such a
-step crosses a given rate, the threshold that keeps the rate has q = 0.
+For the last two, q is 0 at the threshold that keeps the rate. At another one it belongs to the rate
+that would have to change for this threshold to be chosen: its own, or that of its neighbour. Tied
+scores leave few thresholds: where the signed square roots of q of two neighbours differ by more
+than 1, points on the line between both take part in equal error rates.
 """
 
 from collections.abc import Sequence
@@ -327,11 +328,19 @@ def rate_at_limits(
     if sweep is not given:
         miss, fa = (of[0] for of in sweep.rates_at(given.thresholds(near.positions)))
     centres = _arc(miss if of_misses else fa, of_rates)
-    distances = distance(near.miss, near.fa)
-    q, above = distances**2, int(np.searchsorted(distances, 0.0))
-    if 0 < above < len(q) and distances[above] - distances[above - 1] > 1:
-        q[above - (not of_misses)] = 0.0  # tied scores: no nearer threshold keeps the given rate
-    return _extremes(centres, q, _weight(of_rates), level)
+    far = _unlikely(distance(near.miss, near.fa), last=not of_misses)
+    return _extremes(centres, far**2, _weight(of_rates), level)
+
+
+def _unlikely(apart: Floats, *, last: bool) -> Floats:
+    """How many standard errors the rates would have to change for each threshold to be chosen: the
+    first with a distance of 0 or more, whose neighbour before it has less; or the `last` of 0 or
+    less, whose neighbour after it has more.
+    """
+    if last:
+        apart = -apart[::-1]
+    far = np.maximum(np.maximum(-apart, np.append(-np.inf, apart[:-1])), 0.0)
+    return np.asarray(far[::-1] if last else far)
 
 
 def threshold_limits(
@@ -347,7 +356,7 @@ def threshold_limits(
         return np.asarray(scale * apart)
 
     near = sweep.near(distance, _z(level))
-    fine = np.abs(distance(near.miss, near.fa)) <= _z(level)
+    fine = _unlikely(distance(near.miss, near.fa), last=of_misses) <= _z(level)
     found = sweep.thresholds(near.positions[fine] if fine.any() else near.positions)
     return float(found.min()), float(found.max())
 
