@@ -110,7 +110,7 @@ class Source(SourceTable, frozen=True, kw_only=True, omit_defaults=False):
 
     @property
     def asked(self) -> tuple[str, ...]:
-        """Labels to detect, as text: `targets`, or `target`."""
+        """The labels to detect, as text: those of `targets`, or the one of `target`."""
         given = self.targets or (() if self.target is None else (self.target,))
         return tuple(str(target) for target in given)
 

@@ -168,7 +168,8 @@ def collected_items(
         Handling of items that their collecting model rejects offline. `error`: InputError. `drop`:
         they are left out.
     raw_machine : bool
-        Whether machine scores can be any finite numbers, to be calibrated.
+        True: `machine` can contain any finite numbers, which `calibrate_machine` turns into
+        probabilities. False: `machine` must contain probabilities.
     unlabelled : bool
         Whether labels and machine scores can both be missing, to select items for labels.
     name : str
