@@ -16,9 +16,9 @@ extensions = [
     "sphinx.ext.autodoc",
     "numpydoc",
     "console",
+    "narrow",
     "reference",
     "formulas",
-    "narrow",
 ]
 exclude_patterns = ["_build", "_ext", "_static"]
 smartquotes_action = "qe"  # quotes and ellipses, but `--` of an option stays

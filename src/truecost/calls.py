@@ -244,7 +244,7 @@ def threshold(data: Any = None, /, **options: Any) -> "Outcome":
     >>> found = tc.threshold(scores, type="llr", unit="speaker", max_p_fa=0.01)
     >>> [chosen] = found.described_as(Chosen)
     >>> print(f"{chosen.threshold:.2f} [{chosen.lower:.2f}, {chosen.upper:.2f}]")
-    2.40 [1.85, 3.20]
+    2.40 [1.85, 3.21]
     """
     return run_with("threshold", data, options, scored)
 

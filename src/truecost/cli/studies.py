@@ -171,10 +171,11 @@ def _run(study: "Study", output: Output, *, resume: bool, file: str) -> int:
             "can be resumed. Leave out --resume"
         )
     if not (output.print_config or output.cite):
-        from truecost.study.checking import naming_file
+        from truecost.study.checking import check_task, naming_file
         from truecost.study.running import check_study
 
         with naming_file(file):
+            check_task(study)
             check_study(study)
     return execute(study, output, beside=file)
 

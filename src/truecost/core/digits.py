@@ -123,7 +123,7 @@ def precision(
         for more in range(places, MOST_PLACES + 1):
             if all(end == own or round(end, more) != round(own, more) for end in ends):
                 return more
-    if known and min(ends) >= 0 and round(known[0], places) == 0:  # 0.4 in [0, 22]
+    if known and min(*ends, known[0]) >= 0 and round(known[0], places) == 0:  # 0.4 in [0, 22]
         shown = (k for k in range(places, places + 3) if round(known[0], k))
         places = next(shown, places)
     return places
