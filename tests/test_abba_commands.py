@@ -427,7 +427,7 @@ def test_settings_of_a_file(run, result, folder):
         (f"select few.csv --map {MAP} {AT} --budget 9 --rates 10C=0.2", 2, "10C"),
         (f"select few.csv --map {MAP} {AT} --budget 9 --floor -1", 2, "floor is -1"),
         (f"select few.csv --map {MAP} {AT} --budget 9 -o few.csv --force", 2, "the input file"),
-        (f"select few.csv --map {MAP} {AT} --budget 9 -o x.zip", 2, "no format has the ending"),
+        (f"select few.csv --map {MAP} {AT} --budget 9 -o x.zip", 2, "no output format ends in"),
         (f"select few.csv --map {MAP} {AT} --budget 9 --json -o -", 2, "both write standard out"),
         (f"select few.csv --map {MAP} {AT} --budget 9 --print-config", 2, "nothing is scored here"),
         (f"calibrate few.csv --map {MAP} {AT}", 3, "there are no machine scores"),

@@ -210,6 +210,20 @@ def test_subsets_of_columns_and_conditions(run, files):
     assert rows[1]["dims"] == {"system": "A", "subset": "snr < 0"}
     assert rows[1]["n_units"] == 20
     assert rows[2]["reason"].startswith("no interval: there is only one unit")
+    told = [problem["message"] for problem in json.loads(out)["problems"]]
+    assert not [text for text in told if "may cover" in text]
+
+
+def test_columns_of_classes_are_joined_by_plus(run, files):
+    words = ("--type", "posterior", "--label", "y", "--score", "s,snr")
+    code, _, err = run("score", "A.csv", *words)
+    assert (code, "no column 's,snr' for the score (did you mean 's+snr'?)" in err) == (2, True)
+
+
+def test_scores_in_percent_are_told(run, files):
+    Path("percent.csv").write_text("id,score,label\n1,91.8%,1\n2,5%,0\n")
+    code, _, err = run("score", "percent.csv", "--type", "posterior")
+    assert (code, "(percent? write 5% as 0.05)" in err) == (3, True)
 
 
 def test_two_crossed_factors_and_two_sides(run, files):

@@ -351,7 +351,7 @@ WRONG = {  # arguments, exit code, what is said
     "no format": (
         ["-o", "b.dat"],
         2,
-        "b.dat: the ending names a format, but no format has the ending .dat: write "
+        "b.dat: the ending names a format, but no output format ends in .dat: write "
         f"b.csv, for example, or choose with --output-format from {', '.join(FORMATS)}",
     ),
     "an unknown format": (

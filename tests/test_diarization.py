@@ -247,7 +247,7 @@ def test_missing_recordings():
 
 def test_unknown_recordings():
     output = turns(("a", "x", 0, 1), ("c", "x", 0, 1), source="hyp.rttm")
-    message = "hyp.rttm: 1 recording is not in ref.rttm: c; without output are b; names must be"
+    message = "hyp.rttm: 1 recording is not in ref.rttm: c; hyp.rttm has no output for b; names"
     with pytest.raises(InputError, match=message):
         told(A, output)
     with pytest.raises(InputError, match=r"not in ref.rttm or regions: c"):

@@ -87,7 +87,7 @@ def test_a_gate_written_as_text_is_read_back(subset, limit, first):
         ("act_dcf:system=A", "there is no limit; write max_upper=NUMBER"),
         ("act_dcf:baseline=A", "there is no limit; write max_upper_delta=NUMBER"),
         ("act_dcf:baseline=A,max_upper=1", "write max_upper_delta for a limit on the difference"),
-        ("act_dcf:max_upper_delta=1", "there is no baseline: write baseline=SYSTEM"),
+        ("act_dcf:max_upper_delta=1", "the gate names no baseline: write baseline=SYSTEM"),
         ("act_dcf:max_upper=1,undecided=no", "undecided is 'no': choose one of fail, pass"),
     ],
 )

@@ -586,6 +586,14 @@ def test_a_limit_in_percent_on_a_share_is_refused(limit, message):
     assert assert_gate(share, max_upper=3).passed  # 300%: three errors a word
 
 
+def test_no_rate_is_above_1():
+    trials = tc.Trials.from_arrays([1.0, 2.0, -1.0, 0.5] * 9, labels=[1, 1, 0, 0] * 9, kind="llr")
+    [rate] = tc.score_system(trials, tc.Scoring(measures=("p_miss",), plan=tc.Plan(50)))
+    with pytest.raises(tc.UsageError, match=r"1\.5 is 150%: did you mean 0\.015"):
+        assert_gate(rate, max_upper=1.5)
+    assert assert_gate(rate, max_upper=1).passed
+
+
 def test_a_limit_in_percentage_points_is_refused():
     systems = [tc.count_transcripts(["a b", "c"], [s, "c"], name=s) for s in ("a b", "b")]
     chosen = tc.Scoring(measures=("unit_accuracy",), plan=tc.Plan(50))

@@ -530,6 +530,7 @@ def test_ids_are_not_taken_for_words_of_a_translation(there, capsys):
         (there / name).write_text("".join(lines))
     code, _, err = run("translation score ref.text hyp.text", capsys)
     assert (code, "could be kaldi-text (id words) or lines" in err) == (2, True)
+    assert "outputs of this format need --input-format too" in err
     formats = "--input-format kaldi-text --reference-format kaldi-text"
     assert values(f"translation score ref.text hyp.text {formats} --json", capsys)["bleu"] == 100
 

@@ -155,7 +155,7 @@ def test_verbose_says_that_files_were_read_in_parts(parts, capsys):
 def test_parts_without_quotes_are_told_what_they_are(parts, capsys):
     files = [f"parts/{k}.parquet" for k in range(3)]
     assert cli.run(["compare", *files, *TYPED, "--map", f"{UNIT},id=trial"]) == 3
-    assert "give them as one pattern in quotes" in capsys.readouterr().err
+    assert "or give parts of one system as one pattern in quotes" in capsys.readouterr().err
     words = (*TYPED, "--map", f"{UNIT},id=trial", "--replicates", "20")
     assert cli.run(["score", *files, *words, "-o", "refused"]) == 3
     assert "0, 1, 2 have no trial in common: if they are parts of one system, give them as " in (

@@ -76,9 +76,10 @@ def test_what_may_be_missing_is_a_warning(checks):
 
 
 def test_ids_are_checked_without_a_list_too(checks):
+    alone = "not compared with other ids (--reference or --ids FILE)"
     assert checks("transcripts validate good.trn") == (
         0,
-        [("ok", "good.trn: 3 utterances, none empty, none repeated")],
+        [("ok", f"good.trn: 3 utterances, none empty, none repeated; {alone}")],
     )
     assert checks("transcripts validate gaps.csv") == (
         3,

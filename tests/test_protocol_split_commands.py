@@ -126,7 +126,7 @@ def test_what_stands_there_is_not_replaced_unless_forced(table, capsys):
     refused(capsys, 2, "other.csv.json: the file exists", *command, "other.csv")
     assert not (table / "other.csv").exists()
     refused(capsys, 2, "choose one of csv, tsv, parquet", *command, "x", "--output-format", "npy")
-    refused(capsys, 2, "no format has the ending .txt", *command, "split.txt")
+    refused(capsys, 2, "no output format ends in .txt", *command, "split.txt")
     refused(capsys, 3, "cannot be written", *command, "samples.csv/split.csv")
     assert sorted(p.name for p in table.iterdir()) == [
         *("other.csv.json", "samples.csv", "split.csv", "split.csv.json")

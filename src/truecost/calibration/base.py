@@ -21,7 +21,7 @@ Loss = Callable[[Floats], Evaluated]  # value, gradient and Hessian at a point
 LARGEST = 1e100  # size of a score whose squares are numbers
 SEPARABLE = (
     "the scores separate the classes without error, so the best scale is infinite: train on more "
-    "data, use --ridge, or use --method pav with --laplace"
+    "data, use --ridge 0.01, or (two classes) use --method pav with --laplace"
 )
 REVERSED = "the fitted scale is below 0: the scores look reversed (higher must mean target)"
 

@@ -116,13 +116,12 @@ class Table:
 
         Parameters
         ----------
-        name : str
-            Name of the column.
-        meaning : str
-            Key of the column, such as "score".
+        name, meaning : str
+            Name of the column, and its key, such as "score".
         """
         if name in self.columns:
             return
+        joined = [name.replace(",", "+")] * ({*name.split(",")} <= {*self.columns})
         how = f"map one with {self.mapped_by} {meaning}=COLUMN"
         how += ", or join it with --metadata FILE (utt2spk, or a table)" * (meaning in UNITS)
         if not self.mapped_by:
@@ -131,7 +130,7 @@ class Table:
             how = "name one of these"
         raise UsageError(
             f"{self.source}: {self.headless}there is no column {name!r} for the "
-            f"{meaning}{near(name, self.columns)}; {self.listed}: {how}"
+            f"{meaning}{near(name, joined or self.columns)}; {self.listed}: {how}"
         )
 
     def numbers(self, name: str, meaning: str) -> npt.NDArray[np.float64]:
@@ -167,8 +166,9 @@ class Table:
             bad = parsed.is_null() & ~none
             said = "is not a number" if bad.sum() == 1 else "are not numbers"
             fault = f"of the {meaning} (column {name!r}) {said}"
-            commas = column.filter(bad).head(5).str.contains(r"^\s*-?\d+,\d+\s*$").all()
-            hint = " (a decimal comma? write a point)" if commas else ""
+            first = column.filter(bad).head(5).str
+            hint = " (a decimal comma? write a point)" * first.contains(r"^\s*-?\d+,\d+\s*$").all()
+            hint = hint or " (percent? write 5% as 0.05)" * first.contains(r"^[\s\d.]+%\s*$").all()
             refuse_values(self, bad, "value", fault, lambda r: repr(column[r]), hint)
             column = parsed
         elif not (column.dtype.is_numeric() or column.dtype == pl.Boolean):

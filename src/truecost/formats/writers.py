@@ -355,7 +355,7 @@ def format_of(path: str, output_format: str | None, formats: Collection[str] = F
     kind = by_ending(path, WRITTEN) if output_format is None else output_format
     if kind is None:
         place = Path(path)
-        fault = f"no format has the ending {place.suffix}" if place.suffix else "this name has none"
+        fault = f"no output format ends in {place.suffix}" if place.suffix else "this name has none"
         raise UsageError(
             f"{path}: the ending names a format, but {fault}: write {place.with_suffix('.csv')}, "
             f"for example, or choose with --output-format from {', '.join(formats)}"

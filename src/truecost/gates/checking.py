@@ -11,6 +11,7 @@ from truecost.core.results import Comparison, Row
 from truecost.errors import DOOR, UsageError, checked, plural
 from truecost.gates.deciding import Needed, needed, times, two_digits
 from truecost.gates.gate import (
+    LARGEST,
     LIMITS,
     Gate,
     check_alike,
@@ -82,7 +83,7 @@ def exit_code(verdicts: Iterable[Verdict]) -> int:
 def judge(gate: Gate, row: Row) -> Verdict:
     """The verdict of a gate on one of its rows: a value, or a difference."""
     gate.check_direction(row.direction)
-    gate.check_size(row.shown_in)
+    gate.check_size(row.shown_in, most=1 if row.rates else LARGEST)
     check_method(gate, row)
     state, units = state_of(gate, row), Needed()
     if state != "undecided":

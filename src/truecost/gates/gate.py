@@ -163,12 +163,12 @@ class Gate(
             f"write {MIRROR[self.key]}={number(limit)}"
         )
 
-    def check_size(self, shown_in: str) -> None:
+    def check_size(self, shown_in: str, most: float = LARGEST) -> None:
         """Raise a UsageError if the measure is a share (``shown_in`` is "percent") and the limit
-        looks like a percentage, 8 instead of 0.08, or is an upper limit below 0.
+        is above ``most`` (a percentage, 8 instead of 0.08?), or is an upper limit below 0.
         """
         below = self.key == "max_upper" and self.limit < 0
-        if shown_in != "percent" or (abs(self.limit) <= LARGEST and not below):
+        if shown_in != "percent" or (abs(self.limit) <= most and not below):
             return
         meant = "no share is below 0" if below else f"did you mean {number(self.limit / 100)}?"
         raise UsageError(
@@ -200,7 +200,7 @@ def _choices(baseline: str | None) -> str:
 def _missing(key: str, baseline: str | None) -> str:
     if baseline is None:
         return (
-            f"limits a difference, but there is no baseline: write baseline=SYSTEM, or "
+            f"limits a difference, but the gate names no baseline: write baseline=SYSTEM, or "
             f"{key.removesuffix('_delta')} for a limit on the value"
         )
     return (

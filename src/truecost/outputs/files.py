@@ -247,7 +247,8 @@ def refuse_unknown(
     if not unknown:
         return
     sources = " or ".join(table.source for table in known)
-    without = f"; without output are {first_five(sorted(lacking))}" if lacking else ""
+    rest = first_five(sorted(lacking))
+    without = f"; {output.source} has no output for {rest}" if lacking else ""
     raise InputError(
         f"{output.source}: {counted(len(unknown), item, 'are')} not in {sources}: "
         f"{first_five(sorted(unknown))}{without}; names must be the same"

@@ -95,7 +95,9 @@ def read_reference(path: str, stated: str | None, reader: Reader) -> Table:
     try:
         table = reader.table(path, stated)
     except UsageError as error:  # readers do not know which of the two files they read
-        raise UsageError(error.args[0].replace("--input-format", "--reference-format")) from error
+        said = error.args[0].replace("--input-format", "--reference-format")
+        also = "; outputs of this format need --input-format too" * (said != error.args[0])
+        raise UsageError(said + also) from error
     return replace(table, mapped_by="--reference-map")
 
 

@@ -60,6 +60,7 @@ def _checked_ids(
     once = not of.counting.rows and column == columns.get("id", "id")
     found = _own_faults(table, own, once=once)
     what = ", none empty" + (", none repeated" if once else "")
+    what += "; not compared with other ids (--reference or --ids FILE)" * (wanted is None)
     if wanted is not None:
         names = (_item_column(of, by, table, theirs[0]), theirs[0].get("id", "id"), "id")
         ids = own.drop_nulls(), _wanted_ids(wanted, names)

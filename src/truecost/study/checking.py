@@ -102,6 +102,8 @@ def _wanted(kind: Any, content: Any) -> str:
     table = get_origin(kind) is dict or (
         isinstance(kind, type) and issubclass(kind, msgspec.Struct)
     )
+    if table and "file" in getattr(kind, "__struct_fields__", ()) and isinstance(content, str):
+        return f"a table, such as {{ file = {json.dumps(content, ensure_ascii=False)} }}"
     return "a table, such as { KEY = VALUE }" if table and not isinstance(content, Mapping) else ""
 
 
@@ -126,9 +128,12 @@ def _unknown(content: Any, kind: Any, place: str, names: Collection[str] = ()) -
             if "map" in names and key in OF_MAP:
                 yield f"{place}{key} is a key of the map: write {place}map.{key} = COLUMN"
                 continue
-            own = [n for n, t in known.items() if key in getattr(t, "__struct_fields__", ())]
-            hint = f": it is a key of {' or '.join(f'[{n}]' for n in own)}" if own else ""
-            hint = hint or near(key, names) or f": the keys are {', '.join(names)}"
+            inner = next(iter(value), "") if isinstance(value, Mapping) else ""  # of a table
+            sought, said = (inner, inner) if inner else (key, "it")
+            own = [n for n, t in known.items() if sought in getattr(t, "__struct_fields__", ())]
+            hint = f": {said} is a key of {' or '.join(f'[{n}]' for n in own)}" if own else ""
+            hint = (near(key, names) if inner else "") or hint or near(key, names)
+            hint = hint or f": the keys are {', '.join(names)}"
             yield f"{place}{key} is not known{hint}"
     elif get_origin(only := certain(kind)) is Literal:
         choices = get_args(only)
@@ -136,7 +141,8 @@ def _unknown(content: Any, kind: Any, place: str, names: Collection[str] = ()) -
             said = f"{place[:-1]} is {content!r}{near(content, choices)}"
             yield f"{said}: choose one of {', '.join(choices)}"
     elif (wanted := _wanted(only, content)) and not _fits(content, kind):
-        yield f"{place[:-1]} is {shown_as(content)}: give {wanted}"
+        single = f", or {place[:-2]} for a single one" * place.endswith(".files.")
+        yield f"{place[:-1]} is {shown_as(content)}: give {wanted}{single}"
     elif get_origin(kind) is tuple and get_args(kind)[0] is str and isinstance(content, str):
         words = content.split() or ["python", "train.py"] if _COMMANDS in place else [content]
         what = "words" if _COMMANDS in place else "texts"

@@ -139,7 +139,7 @@ def refuse_empty(table: Table, texts: pl.Series, what: str) -> None:
     if texts.null_count():
         raise InputError(
             f"{table.source}: {counted(texts.null_count(), what, 'are')} empty, the first at "
-            f"{table.where(int(texts.is_null().arg_true()[0]))}"
+            f"{table.where(int(texts.is_null().arg_true()[0]))}: fill them, or leave these rows out"
         )
 
 

@@ -57,6 +57,7 @@ def _on_flags(parts: Sequence[Part]) -> list[Problem]:
     found = []
     for flag in FLAGS.values():
         own = [e for e, flags in rows if flag.name in flags]
+        own = [e for e in own if flag.rule != "too-few-units" or e.reason != ONE_UNIT]
         if own:
             text = advised(flag.name, said_of(flag, parts), own, every=len(own) >= values)
             found.append(Problem(kind="advice", message=text, rule=flag.rule))

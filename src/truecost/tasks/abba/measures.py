@@ -240,7 +240,7 @@ def _share(arm: int, statistic: str, of: str = "", cells: tuple[float, float] = 
     names = (statistic, of or statistic)
     said = {"positive": "true accept", "negative": "false accept"}
     kind = "accepted item" if of else said[statistic]
-    what, of = said[statistic] if of else "agreement of both models", f"{kind} of arm {'AB'[arm]}"
+    what, of = said[statistic] if of else "accept by both models", f"{kind} of arm {'AB'[arm]}"
     return Rate("collected", errors.ravel(), trials.ravel(), statistics=names, what=what, of=of)
 
 

@@ -124,7 +124,10 @@ def _places(a: Trials, b: Trials, ids: Array, other: Array) -> Ints:
     missing, extra = names[there == 0], names[here == 0]
     if len(missing) or len(extra):
         apart = len(missing) == (here > 0).sum() and len(extra) == (there > 0).sum()
-        hint = "; if they are parts of one system, give them as one pattern in quotes" * bool(apart)
+        hint = (
+            "; write the ids of both alike (--id names their column), or give parts of one system "
+            "as one pattern in quotes, such as 'part*.csv'"
+        ) * bool(apart)
         raise InputError(
             f"{a.name} and {b.name} are not scored on the same trials: "
             f"{counted(len(missing), 'trial')} only in {a.name} ({first_five(missing) or 'none'}), "

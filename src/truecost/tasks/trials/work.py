@@ -68,16 +68,15 @@ def problems_of(part: "Part", trials: Trials) -> list[str]:
 
 def _score_problems(trials: Trials, scoring: Scoring) -> list[str]:
     """Warnings about the scores for this application, and about assumptions."""
-    found = []
-    if trials.kind == "llr" and trials.scores.min() >= 0:
-        found.append(HINT)
+    found = [HINT] * bool(trials.kind == "llr" and trials.scores.min() >= 0)
     if trials.kind == "llr" and (at := bayes_threshold(trials, scoring)) is not None:
         low, high = trials.scores.min(), trials.scores.max()
         if not low < at <= high:
             what = "no score reaches" if high < at else "every score reaches"
             found.append(
-                f"{what} the threshold {at:.3g} (scores go from {low:.3g} to {high:.3g}): if the "
-                f"scores are not likelihood ratios, calibrate them or use --type score"
+                f"{what} the threshold {at:.3g} (scores go from {low:.3g} to {high:.3g}), so all "
+                f"decisions are the same; if the scores are not likelihood ratios, calibrate them "
+                f"or use --type score"
             )
     if (
         trials.kind in POSTERIORS
