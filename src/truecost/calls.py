@@ -209,7 +209,7 @@ def threshold(data: Any = None, /, **options: Any) -> "Outcome":
     Parameters
     ----------
     data, **options
-        Arguments of :func:`truecost.score`, and one of these rules:
+        Arguments of :func:`truecost.score`, and one or several of these rules:
 
         - ``max_fa_per_hour``: largest number of false alarms per hour (with ``hours``, or a column
           ``duration``);
@@ -255,8 +255,9 @@ def validate(data: Any = None, /, *, strict: bool = False, **options: Any) -> "O
     Parameters
     ----------
     data, **options
-        Arguments of :func:`truecost.score`, and optionally a path, frame or list of the required
-        trials (``trials``) or of the ids of the required items (``ids``).
+        Arguments of :func:`truecost.score`, and optionally what the data must contain: ``trials``
+        (the required trials) or ``ids`` (the ids of the required items), each a path, a frame or a
+        list.
     strict : bool
         Treat warnings as errors. Default: False.
 
@@ -289,7 +290,8 @@ def validate(data: Any = None, /, *, strict: bool = False, **options: Any) -> "O
 def leaderboard(data: Any = None, /, *, keep_going: bool = False, **options: Any) -> "Outcome":
     """Rank systems by the first measure; the rank is 1 plus the number of better systems.
 
-    The comparisons are corrected for their number, and inconclusive comparisons do not count.
+    A system counts as better only if the interval of the difference, corrected for the number of
+    comparisons, excludes 0.
 
     Parameters
     ----------

@@ -99,8 +99,8 @@ def shares_of_variance(found: MethodEstimate) -> Variance:
     the values within and between training sets. bar(X) is the part of a statistic X that the test
     causes: the mean of X over the bootstrap replicates r, computed from x_ts^(r) - mean_r x_ts^(r),
     where x_ts^(r) is the value of the run with training set t and seed s. It is multiplied by R /
-    (R - 1) for R replicates and by n / (n - 1) for n test units, because a bootstrap underestimates
-    variances by this factor.
+    (R - 1) for R replicates and by n / (n - 1) for n test units, because variances over replicates
+    and resampled units are too small; these factors correct them.
 
     - seed: MSW - bar(MSW);
     - training set: (MSB - MSW) / n0 - bar((MSB - MSW) / n0);
@@ -118,7 +118,7 @@ def shares_of_variance(found: MethodEstimate) -> Variance:
     If seed and training set are one source, the degrees of freedom are those of Satterthwaite
     (1946) for the case that the training set causes all of its variance: (N^2 - sum_t n_t^2)^2 /
     (sum_t n_t^2 (N - n_t)^2 + sum_{t != u} n_t^2 n_u^2). This is T - 1 for equal n_t, and less
-    otherwise. It is the worst case: intervals at 95% cover about 95%, and up to 99% if the seed
+    otherwise. This case is the worst: intervals at 95% cover about 95%, and up to 99% if the seed
     causes most of the variance.
 
     Parameters

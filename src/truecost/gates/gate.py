@@ -44,7 +44,7 @@ class Gate(
     ------
     UsageError
         If there is not exactly one limit, the limit is not a finite number, or a limit of a
-        difference is set without ``baseline`` (or a limit of a value with it).
+        difference is set without ``baseline`` (or a limit of a value with ``baseline``).
     """
 
     measure: Annotated[str, Option("NAME of the measure, or NAME:VARIANT where there are several.")]

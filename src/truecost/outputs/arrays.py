@@ -196,8 +196,9 @@ def count_diarization(
     skip_overlap : bool
         Do not score times at which several reference speakers speak. Default: False.
     mapping : {"scored", "evaluated"}
-        Times by which output speakers are mapped to reference speakers, so that their common
-        speaking time is longest. ``scored`` (default): only scored times. ``evaluated``: all times.
+        Times that count for the mapping of output speakers to reference speakers, which makes their
+        common speaking time as long as possible. ``scored`` (default): only scored times.
+        ``evaluated``: all times.
     uem : mapping of str to array_like, or frame of polars or pandas, optional
         Scored regions, with the columns ``recording``, ``start`` and ``end``. Default: from the
         first start to the last end in reference and hypothesis.

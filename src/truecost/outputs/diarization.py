@@ -72,9 +72,9 @@ class DiarizationOptions(FileOptions):
     skip_overlap : bool
         Do not score times at which several reference speakers speak. Default: False.
     mapping : {"scored", "evaluated"}
-        Times by which output speakers are mapped to reference speakers, so that their common
-        speaking time is longest. ``scored`` (default): only scored times. ``evaluated``: all times,
-        including collars and overlapping speech, as in md-eval.
+        Times that count for the mapping of output speakers to reference speakers, which makes their
+        common speaking time as long as possible. ``scored`` (default): only scored times.
+        ``evaluated``: all times, including collars and overlapping speech, as in md-eval.
     tolerance : float
         Seconds on each side of every boundary of reference speech that are not scored, for
         voice-activity measures only. Default: 0.
@@ -87,9 +87,9 @@ class DiarizationOptions(FileOptions):
         Handling of recordings that are missing in the output: ``error`` refuses them, ``drop``
         leaves them out, ``worst`` counts the output as empty.
     columns, reference_columns : mapping of str to str
-        Columns for ``recording``, ``channel``, ``speaker``, ``start``, ``end`` and ``duration`` in
-        the output and in the reference. Default: the columns with these names; in the reference,
-        the columns of the output.
+        Names of the columns ``recording``, ``channel``, ``speaker``, ``start``, ``end`` and
+        ``duration`` in the output and in the reference. Default: these names; for the reference,
+        the names given in ``columns``.
 
     Raises
     ------

@@ -135,8 +135,8 @@ class TranslationOptions(FileOptions):
         Handling of sentences that are missing in the output: ``error`` refuses them, ``drop``
         leaves them out, ``worst`` counts the output as empty.
     columns, reference_columns : mapping of str to str
-        Columns for ``id``, ``text``, ``unit`` and ``unit2`` in the output and in the reference.
-        Default: the columns with these names; in the reference, the columns of the output.
+        Names of the columns ``id``, ``text``, ``unit`` and ``unit2`` in the output and in the
+        reference. Default: these names; for the reference, the names given in ``columns``.
 
     Raises
     ------

@@ -251,7 +251,8 @@ def check(
         Largest distance of a near copy. Unrelated samples are about 1 apart (see
         :class:`truecost.protocol.copies.Scaled`). 0 finds exact copies only.
     files : str, optional
-        Column with paths of files that are compared; wav files are compared by their samples.
+        Column with paths of files, which are compared to find copies; of wav files, only the audio
+        signal is compared.
     audio : str, optional
         Column with paths of wav files that are searched for shared segments. If ``features`` is not
         given, near copies are found by features of these files.

@@ -106,7 +106,7 @@ def deal_shares(
     shares : ndarray of float64, shape (sets,)
         Wanted share of the samples of each set; the shares sum to 1.
     seed : int
-        Seed of the order in which units of equal size are assigned, its only effect.
+        Seed, which only changes the order in which units of equal size are assigned.
     purpose : str
         Name of the random draw; draws with different names are independent.
     tried : int
@@ -227,8 +227,8 @@ class Level:
 
 @dataclass(frozen=True)
 class Balance:
-    """How well one column of a split divides the samples into sets: the size of each set, and the
-    deviation of each class and condition from its wanted share.
+    """How well one column of a split divides the samples into sets: the size of each set, and how
+    far its numbers of samples of each class and condition are from the wanted shares.
 
     Attributes
     ----------

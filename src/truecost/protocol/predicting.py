@@ -95,7 +95,7 @@ def boosting(
     """Boosted trees of scikit-learn (extra `learn`), with several numbers of trees.
 
     Unlike :func:`truecost.protocol.predicting.logistic`, the trees also model interactions between
-    features. Its parameters are those of :func:`truecost.protocol.predicting.logistic`.
+    features. The parameters are those of :func:`truecost.protocol.predicting.logistic`.
 
     Returns
     -------

@@ -168,9 +168,10 @@ def split(
     cluster), and all samples of a unit are in the same set. Without groups, contents and sources,
     each sample is a unit.
 
-    The set sizes, the classes and the levels of the conditions are brought as close to the wanted
-    shares as whole units allow (see :func:`truecost.protocol.dealing.imbalance`). The result does
-    not depend on the order of the rows.
+    Each set gets a share of all samples, of each class and of each level of a condition that is as
+    close to the wanted share of the set as possible if units stay whole (see
+    :func:`truecost.protocol.dealing.imbalance`). The result does not depend on the order of the
+    rows.
 
     Parameters
     ----------

@@ -131,7 +131,7 @@ def record(command: Sequence[str], *, phase: str = "", aside: bool = False) -> R
 
     - services outside the program, such as containers and job queues;
     - child processes of a process that ignores SIGCHLD;
-    - processes that still run half a second after the program has ended, from then on;
+    - usage later than half a second after the end of the program, by processes that still run;
     - on macOS, child processes that outlive their parent.
 
     Parameters
@@ -142,7 +142,8 @@ def record(command: Sequence[str], *, phase: str = "", aside: bool = False) -> R
         Phase of the system that the program belongs to, such as indexing or searching. Default: not
         stated.
     aside : bool
-        Send the standard output of the program to standard error.
+        Send the standard output of the program to standard error. Default: False, the output stays
+        on standard output.
 
     Returns
     -------
