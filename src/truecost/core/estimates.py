@@ -30,7 +30,7 @@ from truecost.version import __version__
 
 @dataclass(frozen=True)
 class Context:
-    """Facts about the evidence that are stored in each row.
+    """Facts about the evidence that are stored in each result row.
 
     Attributes
     ----------

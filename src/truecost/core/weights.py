@@ -157,7 +157,7 @@ class Without:
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Weights of the units in a block of replicates. `block[name]` has those of the factor `name`.
+    """Weights of the units in a block of replicates. `block[name]`: the weights of one factor.
 
     Attributes
     ----------

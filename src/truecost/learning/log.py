@@ -253,7 +253,7 @@ class LogWriter:
             self._append(new)
 
     def digest(self) -> str:
-        """SHA-256 hash, in hexadecimal, of the first `position` lines of the file."""
+        """SHA-256 hash, in hexadecimal, of the first lines of the file (`position` lines)."""
         return self._digest.hexdigest()
 
     def skip(self, count: int, digest: str) -> bool:

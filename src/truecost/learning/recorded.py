@@ -88,7 +88,7 @@ class RecordedExpert:
         return self.correct(question, batch, None)
 
     def correct(self, question: Question, batch: Batch, output: str | None) -> Answer | None:
-        """Result of `answer`, for runs that also pass the output of the system (lifelong learning).
+        """Same as `answer`, for runs that also pass the output of the system (lifelong learning).
 
         If the log contains later help but no answer to the question, the answer was late and never
         arrived. The result is then an answer whose delay is longer than any run.

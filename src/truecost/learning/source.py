@@ -69,7 +69,7 @@ class Source(SourceTable, frozen=True, kw_only=True, omit_defaults=False):
         Feature columns. Default: the matrix of an .npz file, or all other columns.
     context : tuple of str
         Features that are computed from later items of the stream, too: a system with them looks
-        better than it is. An error without `allow_lookahead`.
+        better than it is. They are an error without `allow_lookahead`.
     allow_lookahead : bool
         Whether the features of `context` are allowed. The signature names these features.
     kind : str, optional
@@ -94,7 +94,7 @@ class Source(SourceTable, frozen=True, kw_only=True, omit_defaults=False):
     items : int, optional
         Length of the stream in items. The other items are the training pool.
     pool : int or float, optional
-        Size of the training pool: a number of items, or a share below 1.
+        Size of the training pool: a number of items, or a share (below 1) of all items.
     prevalence : float, optional
         Share of targets in the stream, in (0, 1); random items are left out to reach it.
     drift : str, optional

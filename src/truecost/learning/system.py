@@ -141,7 +141,7 @@ class Answer:
     verdict : {"", "right", "wrong"}
         The person's judgement of the output, if the person gave no label.
     timing : str
-        Settings by which an annotation page measured `seconds`; empty for other sources.
+        Settings with which an annotation page measured `seconds`; empty for other sources.
     asked : str
         Numbers of the questions that were answered in the time `seconds`, joined by `+` (annotation
         page).

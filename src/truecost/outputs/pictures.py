@@ -50,7 +50,7 @@ def error_breakdown(rows: Sequence[Row], *, title: str = "") -> Picture:
 
     The parts of the word, character and phone error rate (`wer`, `cer`, `per`) are substitutions,
     deletions and insertions; those of `der` are missed speech, false alarm and speaker confusion.
-    The axis ends at 300% of the reference at most.
+    The axis ends at an error rate of 300% at most.
 
     Parameters
     ----------

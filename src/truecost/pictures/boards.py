@@ -174,7 +174,7 @@ def having_runs(rows: Sequence[Row]) -> list[Row]:
 
 def runs(rows: Sequence[Row], *, title: str = "") -> Picture:
     """Methods with several training runs: mean over the runs with its interval, and range of the
-    runs.
+    values of the runs.
 
     Parameters
     ----------

@@ -342,8 +342,8 @@ class Picture:
         return save(self, Path(path))
 
     def matplotlib(self, ax: "Axes") -> "Axes":
-        """Draw the picture on matplotlib axes: lines, bands, dots and rows. matplotlib must be
-        installed.
+        """Draw the picture on axes of matplotlib, which must be installed. A matrix of cells raises
+        UsageError.
 
         Parameters
         ----------

@@ -156,7 +156,8 @@ class Help:
     seconds : float, optional
         Active time in seconds after which the person stops. Default: no limit.
     rounds : int
-        Number of rounds. After each round, the system adapts and predicts again.
+        Largest number of rounds of help with a batch. After each round, the system adapts; before
+        the next round, it predicts the batch again.
 
     Raises
     ------

@@ -156,7 +156,7 @@ def collected_items(
     threshold_a, threshold_b : float, optional
         Deployed thresholds. Default: the lowest score that each model collected.
     exposure : (float, float), optional
-        Amount of traffic of A and of B in one unit of measure, such as hours.
+        Amounts of traffic of A and of B, for example both in hours.
     units : (int, int), optional
         Number of units of A and of B, including units without an accepted item.
     split : float, optional
@@ -165,13 +165,13 @@ def collected_items(
         All units, including units without an accepted item: columns `unit`, `collected_by` and,
         if it differs between units, `exposure`.
     mismatch : {"error", "drop"}
-        Handling of items that their collecting model rejects offline. `error`: InputError. `drop`:
-        they are left out.
+        Handling of items that their collecting model rejects offline. `error`: raise InputError.
+        `drop`: leave them out.
     raw_machine : bool
         True: `machine` can contain any finite numbers, which `calibrate_machine` turns into
         probabilities. False: `machine` must contain probabilities.
     unlabelled : bool
-        Whether labels and machine scores can both be missing, to select items for labels.
+        Whether a log without labels and machine scores is allowed (to select items for labels).
     name : str
         Name of the deployment.
     **columns : array_like, shape (N,)

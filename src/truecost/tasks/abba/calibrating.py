@@ -57,7 +57,7 @@ class MachineCalibration:
     probabilities : ndarray of float64, shape (N,)
         Probability of label 1 for each item of the log.
     method : {"spline", "poly3", "affine", "pav"}
-        Fitted method; `spline` if it replaced every polynomial.
+        Fitted method; `spline` if splines replaced every polynomial.
     trained : str
         Training data: "train-NAME", or for cross-fitting for example "folds5:by-user:seed0".
     labels : int
@@ -65,8 +65,8 @@ class MachineCalibration:
     calibrators : tuple of Calibrator
         Fitted calibrators: a single one, or one for each fold.
     by_cell : polars.DataFrame
-        A row for each cell. The means are weighted by inverse inclusion probabilities. NaN in a
-        cell without labels.
+        A row for each cell. The means are weighted by inverse inclusion probabilities, and are NaN
+        in a cell without labels.
 
         - `cell`, `items`, `labels`, `units`: name, and numbers of items, labels and units with
           labels.
@@ -75,7 +75,7 @@ class MachineCalibration:
           too low.
         - `standard_error`, `lower`, `upper`: standard error and 95% interval of the difference;
           NaN with fewer than two units.
-        - `off`: whether `problems` has a warning of the difference.
+        - `off`: whether `problems` has a warning about this difference.
     curve : polars.DataFrame
         201 rows over the range of the labelled scores: `score`, `probability` (mean of the fits)
         and `isotonic`, a monotone step function fitted to the same labels.
@@ -155,21 +155,22 @@ def calibrate_machine(
 
     The map is compared with an isotonic fit (pooled adjacent violators). `problems` gets a warning
     if their mean absolute difference is above 0.05 and above 0.48 n^(-1/3), where n = (sum w)^2 /
-    sum w^2 is the effective number of labels and w the weight of a label. With a right map, the
+    sum w^2 is the effective number of labels and w the weight of a label. If the map is right, the
     difference is above the bound 0.48 n^(-1/3) in about one of 100 data sets, as measured for three
     logistic curves and 40 to 1,500 labels. Up to 884 labels, this bound is above 0.05.
 
     The difference D of a cell is the weighted mean of y - p, with the label y and the probability p
-    of an item. Its interval is D - t s to D + t s, clipped to [-1, 1]; t is a quantile of Student's
-    distribution with G - 1 degrees of freedom for G units, and s^2 is the larger of two variances:
+    of an item. Its interval is D - t s to D + t s, clipped to [-1, 1]; t is the quantile of
+    Student's distribution with G - 1 degrees of freedom for G units (97.5%, if the interval has the
+    level 95%), and s^2 is the larger of two variances:
 
     - between units: G / (G - 1) sum over units of (sum w (y - p - D))^2 / (sum w)^2;
     - of labels drawn from the probabilities: sum w^2 p (1 - p) / (sum w)^2, which is the larger one
-      in cells with few, equal labels.
+      in cells with few labels that are all 0 or all 1.
 
-    The fits are treated as fixed. `problems` gets a warning if abs(D) is above 0.02 and the
-    interval at 98.75% excludes 0. With right probabilities, at most 5% of data sets have a warning
-    in at least one of the four cells.
+    The interval ignores the uncertainty of the fits. `problems` gets a warning if abs(D) is above
+    0.02 and the interval at 98.75% excludes 0. If the probabilities are right, at most 5% of data
+    sets have such a warning in at least one of the four cells.
 
     Parameters
     ----------
@@ -185,8 +186,8 @@ def calibrate_machine(
         - `poly3`: cubic polynomial of Petegrosso et al. 2022; the spline replaces it if it
           decreases or leaves [0, 1].
         - `affine`: logistic regression with the targets of Platt (1999), (T + 1) / (T + 2) and 1 /
-          (N + 2) in place of 1 and 0, for T labels 1 and N labels 0. It is finite even if scores
-          separate the labels.
+          (N + 2) in place of 1 and 0, for T labels 1 and N labels 0. The map is finite even if
+          scores separate the labels.
         - `pav`: pooled adjacent violators, which can give 0 or 1.
     folds : int
         Number of folds without `train`, at least 2.

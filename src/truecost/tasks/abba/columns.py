@@ -223,7 +223,7 @@ class LogOptions:
         return [kind for kind in KINDS if any(f"{kind}_{arm}" in self.columns for arm in "ab")]
 
     def column(self, key: str, table: Table) -> str | None:
-        """Column that is mapped to a key, else the column with its name, else None."""
+        """Column that is mapped to a key, else the column named as the key, else None."""
         return self.columns.get(key, key if key in table.columns else None)
 
 

@@ -234,7 +234,7 @@ class Description(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Texts of the checks with a warning. Cells with wrong machine scores share one text."""
+        """Texts of the warnings. There is one text for all cells whose machine scores are wrong."""
         found = [check for check in self.checks if check.state == "warning"]
         names = {check.name for check in found}
         wrong = [cell for cell in self.cells if f"machine {cell.cell}" in names]
@@ -266,7 +266,8 @@ def describe(
     deployment : Deployment
         Deployment to describe.
     estimates : sequence of Estimate
-        Rows of the deployment. Rows of other deployments and of subsets are ignored.
+        Result rows of the deployment, for the checks. Rows of other deployments and of subsets are
+        ignored.
     dims : mapping of str to str, optional
         Key `collection`: name of the collection, if there are several.
 

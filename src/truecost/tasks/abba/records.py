@@ -62,7 +62,7 @@ class Traffic:
 
     @property
     def exposures(self) -> tuple[float, float] | None:
-        """Exposures of A and B: given, else summed over `users`, else `units`; None if unknown."""
+        """Exposures of A and B: given, else summed over `users`, else numbers of units, or None."""
         if self.exposure is not None:
             return self.exposure
         if self.users is not None:
@@ -94,11 +94,11 @@ class Deployment(Rows):
     units : mapping of str to tuple of ndarray, shape (N,)
         User or device of each item, by factor. Empty: each item is its own unit.
     traffic : Traffic
-        Exposures and numbers of units.
+        Exposures and numbers of units of both arms.
     frame : polars.DataFrame
         All columns, with a row for each item in the order of the ids; for subsets.
     signature : str
-        Settings of the reading, separated by `|`.
+        Settings with which the log was read, separated by `|`.
     problems : tuple of str
         Warnings for the reader.
     """
@@ -174,7 +174,7 @@ class Deployment(Rows):
 
     @cached_property
     def label_weights(self) -> Floats:
-        """Number of items that each label represents, shape (N,): 1 / its inclusion probability.
+        """Number of items that each label represents, shape (N,): 1 / inclusion probability.
 
         Without these probabilities, the labels of a stratum (default: of a cell) are regarded as a
         simple random sample of it. Items without a label have weight 1.
@@ -192,7 +192,7 @@ class Deployment(Rows):
 
     @cached_property
     def effective_labels(self) -> Floats:
-        """Effective number of labels in each cell: (sum w)^2 / sum w^2 for their weights w."""
+        """Effective number of labels in each cell: (sum w)^2 / sum w^2 for label weights w."""
         known, weights = self.labelled, self.label_weights
         sums = np.bincount(self.cell[known], weights[known], minlength=4)
         squares = np.bincount(self.cell[known], weights[known] ** 2, minlength=4)
@@ -220,7 +220,7 @@ class Deployment(Rows):
         return replace(found, traffic=self.traffic, threshold_b=threshold)
 
     def take(self, rows: Array) -> "Deployment":
-        """Deployment of some items (indices or a mask), as for a subset, without traffic."""
+        """Deployment of selected items (indices or a mask), with an empty `traffic`."""
         if rows.dtype == bool:
             rows = np.flatnonzero(rows)
         columns = {name: getattr(self, name) for name in BY_ITEM}

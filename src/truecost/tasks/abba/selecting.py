@@ -55,12 +55,12 @@ class Selection:
 
         - `stratum`, `size`, `labelled`: name, number of items, earlier labels.
         - `rate`, `source`: assumed share of false accepts, and its origin.
-        - `standard_deviation`, `gradient`: spread of labels, and effect of one label on the target.
+        - `standard_deviation`, `gradient`: spread of labels, and effect of a label on the `target`.
         - `wanted`: ideal number of labels, proportional to size x standard deviation x gradient.
         - `chosen`, `probability`: number of new labels; mean inclusion probability of the items.
     expected : polars.DataFrame
         Expected standard errors of log `rrecall`, log `rfpr` and `fpr`: `before` and `after` the
-        new labels, if labels were `proportional` to the sizes, and if `all` items had labels.
+        new labels, if these were `proportional` to the sizes, and if `all` items had labels.
     signature : str
         Settings of the selection, separated by `|`.
     problems : tuple of str
@@ -110,8 +110,8 @@ def select(
 
     The number of labels of a stratum, earlier ones included, is proportional to its size times the
     standard deviation of an item's contribution to the target. Each stratum gives a simple random
-    sample of its items without a label. A larger budget adds items to those of a smaller one,
-    unless a stratum gets fewer labels.
+    sample of its items without a label. A larger budget keeps the items of a smaller one,
+    and adds others, unless a stratum gets fewer labels.
 
     Without inclusion probabilities in the log, or with equal ones in each stratum, earlier labels
     are regarded as a simple random sample: each item of a stratum gets the probability labels /
@@ -149,7 +149,7 @@ def select(
         If the target does not exist, a number is out of range, or a rate is for an unknown cell.
     InputError
         If an arm has no item that both models accept (except for the target `fpr`), or inclusion
-        probabilities differ in a stratum, but some items without a label have none.
+        probabilities differ in a stratum, but are missing for some items without a label.
 
     Examples
     --------

@@ -67,9 +67,9 @@ class Choice:
         with the lowest ratio of false-positive rates (rFPR) is chosen.
     by : {"point", "upper"}
         Quantity that must meet the limit. `point`: the value of the ratio. `upper`: the upper end
-        of its interval for `max_rfpr`, the lower end for `min_rrecall`. A replicate has no
-        interval: its value, times the ratio of this end to the value in the whole data, must meet
-        the limit.
+        of its interval for `max_rfpr`, the lower end for `min_rrecall`. A bootstrap replicate has
+        no interval: the ratio in the replicate is multiplied by (this end / the value) of the whole
+        data, and the product must meet the limit.
     grid : int or tuple of float
         Candidate thresholds, or their number. With a number, the candidates are quantiles of the
         scores that B accepts.

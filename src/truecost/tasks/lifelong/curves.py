@@ -199,7 +199,7 @@ def policy_versions(found: Found, *, title: str = "") -> Picture:
     """Score under each user policy, from version to version (Prokopalo et al. 2020, Eq. 2 and 3).
 
     A dotted line is the score of the initial version without learning, on the same test times. A
-    part of the line that is far from the other scores is outside the picture.
+    part of this line that is far from the other scores is not shown.
 
     Parameters
     ----------

@@ -252,9 +252,9 @@ class LifelongScoring:
         matching n-grams is that of the adapted output, minus the matches that the corrections
         added.
     item_seconds : float, optional
-        Time to correct one part of an item, in seconds. `msr` (minimal supervision rate) requires
-        it with `cost="seconds"`. If the log has no times, the naive baseline of `total_cost` in
-        which a person does everything requires it, too.
+        Time to correct one part of an item, in seconds. Required for `msr` (minimal
+        supervision rate) with `cost="seconds"`; also for the naive baseline of `total_cost` (a
+        person who does everything), if the log has no times.
     cost : {"seconds", "words", "actions", "answers", "cost"}, optional
         Unit of the cost of help, for `msr` and for the learning curve: active time of the person,
         entered words, simple actions, answers, or the column `cost` of a table. `msr` is undefined

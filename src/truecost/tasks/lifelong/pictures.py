@@ -43,7 +43,8 @@ def score_matrix(
 ) -> Picture:
     """Matrix of scores: versions in rows, test times in columns; a lighter cell is better.
 
-    In each row, a line separates the test times that the data of the version cover from later ones.
+    In each row, a line separates the test times up to the newest training data of the version from
+    later test times.
 
     Parameters
     ----------

@@ -122,19 +122,20 @@ class Lifelong(Rows):
     test : Scored
         Outputs of each version on the test data of each time.
     stream : Scored, optional
-        Outputs on the lifelong set, the data to which the versions adapted. State `base`: output of
-        version M_(i-1) on the data of time l_i, before adaptation. State `adapted`: output of
-        version M_i on these data, after adaptation to them.
+        Outputs on the lifelong set, the data to which the versions adapted, in two states. `base`:
+        output of version M_(i-1) on the data of time l_i, before the adaptation to these data.
+        `adapted`: output of version M_i on these data, after this adaptation.
     offline : polars.DataFrame
-        Help of people with data outside the test set. No score contains this help. One row for each
-        run and version.
+        Help of people with data outside the test set. No penalty includes this help.
+        One row for each run and version.
 
         - `version`: position in `versions` of the version that resulted from the help.
         - `seed`: position in `seeds`.
         - `answers`, `words`, `actions`: numbers of answers, entered words and simple actions
           (edits).
         - `seconds`: active time of the person; null if one answer was not timed.
-        - `cost`: in place of the numbers and the time, for a learning curve from a table.
+        - `cost`: cost of the help, in place of the numbers and the time, if a learning curve was
+          read from a table.
     experts : tuple of str
         Names of the people who helped. Only systems with the same people can be compared.
     about : mapping of str to str
@@ -158,14 +159,14 @@ class Lifelong(Rows):
         - `seed`: position in `seeds`.
         - `seconds`: active time of people with data outside the test set; null if one answer was
           not timed.
-        - `helped`: active time of help, a part of `seconds`, with the numbers of `answers` and
-          `words`.
+        - `helped`: the part of `seconds` in which people helped the system.
+        - `answers`, `words`: numbers of answers and of entered words of this help.
         - `cpu`, `gpu`: seconds of computing; null if not recorded.
     took : mapping of str to float
         Resources of all runs together, measured outside the logs with `truecost resources`: `cpu`
         and `gpu` in hours, `memory` in GB-hours.
     timing : str
-        Settings by which an annotation page measured the active time; empty if no page was used.
+        Settings with which an annotation page measured the active time; empty if no page was used.
     guess : str
         Whether the annotation page showed the output of the system; empty if no page was used.
     """

@@ -191,8 +191,9 @@ class StreamScoring:
         Cost of a miss, in annotations; at least 0. Default: number of items / number of targets
         (Lindsey et al., Eq. 4).
     queried : {"right", "removed", "model"}
-        Output after adaptation of an item with an answer in its own batch. `right`: the person's
-        answer replaces the output. `removed`: the item is left out. `model`: the output counts.
+        Treatment, after adaptation, of an item that a person answered in its own batch. `right`:
+        the answer replaces the output of the system. `removed`: the item is left out. `model`: the
+        output of the system counts.
     pooling : {"micro", "macro"}
         Combination of several streams. `micro`: the counts of all streams are added. `macro`: the
         values of the streams are averaged.
@@ -200,8 +201,8 @@ class StreamScoring:
         Annotations that count. `queries`: answers to questions. `bootstrap`: labels given before
         the stream starts. Other names: labels made for development, training or pretraining.
     current_batch : bool
-        Whether the score before adaptation counts the annotations of its own batch, too. Default:
-        only annotations of earlier batches count.
+        Whether the score before adaptation to a batch counts the annotations of this batch, too.
+        Default: only annotations of earlier batches count.
     empty : {"nothing", "error"}
         Treatment of batches without targets. `nothing`: they add no misses. `error`: scoring raises
         InputError.
@@ -219,8 +220,8 @@ class StreamScoring:
         for numbers.
     factors : {"batch", "stream", "seed", "batch,seed"}, optional
         Factor that the intervals resample. `batch`: batches within each stream; percentile
-        intervals resample moving blocks. `stream`: streams. `seed`: runs. `batch,seed`: batches
-        and runs. Default: `seed` for several runs, otherwise `batch`.
+        intervals resample moving blocks of batches. `stream`: streams. `seed`: runs. `batch,seed`:
+        batches and runs. Default: `seed` for several runs, otherwise `batch`.
     window : int, optional
         Length of a window of the curves, in batches. Default: a twentieth of the longest stream,
         rounded up.

@@ -86,14 +86,14 @@ class Online(Rows):
     about : mapping of str to str
         Further entries for the column `dims` of result rows: `strategy`, `budget`.
     signature : str
-        Settings of the reading, separated by `|`; a part of the signature of each row.
+        Settings with which the logs were read, separated by `|`; part of the signature of each row.
     problems : tuple of str
         Warnings about the logs and labels.
     took : mapping of str to float
         Resources of all runs together, measured outside the event logs with `truecost resources`:
         `cpu` and `gpu` in hours, `memory` in GB-hours.
     timing : str
-        Settings by which an annotation page measured the active time; empty if no page measured it.
+        Settings with which an annotation page measured the active time; empty without a page.
     """
 
     name: str

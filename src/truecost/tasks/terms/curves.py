@@ -146,10 +146,10 @@ def _table(found: Found, shows: Sequence[str]) -> Table:
 
 
 def twv_by_threshold(found: Found, *, title: str = "") -> Picture:
-    """Term-weighted value (TWV) against the threshold, with bands, the decisions in use and the
-    maximum.
+    """Term-weighted value (TWV) against the threshold, with bands; dots mark the decisions in use
+    and the maximum.
 
-    The axis ends slightly below the lowest mark, so a part of the curve may be hidden. If the
+    The TWV axis ends slightly below the lowest mark, so a part of the curve may be hidden. If the
     scores are log-likelihood ratios, a vertical line marks the Bayes threshold.
 
     Parameters

@@ -131,7 +131,7 @@ def queries_in_order(found: Found, *, title: str = "") -> Picture:
 
 
 def query_forest(found: SearchDescription, *, title: str = "") -> Picture:
-    """Term-weighted value (TWV) of single queries, the costliest first, with intervals over
+    """Term-weighted value (TWV) of single queries, the lowest value first, with intervals over
     documents.
 
     A hollow dot marks the TWV at the best threshold of the query. A vertical line marks the share
@@ -185,8 +185,8 @@ def score_map(found: SearchDescription, *, title: str = "") -> Picture:
 
     A dot is a bin with about equally many targets. The height of a dot is ln(share of all targets
     that are in the bin / share of all nontargets that are in the bin), with an interval of two
-    standard errors. The pale bar is the range of the scores of its targets. On the diagonal, scores
-    are calibrated log-likelihood ratios.
+    standard errors. The pale bar is the range of the target scores of the bin. On the diagonal,
+    scores are calibrated log-likelihood ratios.
 
     Parameters
     ----------

@@ -48,8 +48,8 @@ class CostCurve:
         (threshold, cost) of the threshold with the lowest cost; the threshold is infinite if
         rejecting all trials costs least.
     shown : tuple of float
-        Range of thresholds to draw: from the 1% to the 99% quantile of the scores, where both
-        classes have the same total weight.
+        Range of thresholds to draw: from the 1% to the 99% quantile of the scores, weighted so that
+        both classes have the same total weight.
     steps, step_miss, step_fa : ndarray of float64
         Thresholds (identical for all systems), and exact miss and false-alarm rates at each, for
         sliders of report pages.

@@ -24,7 +24,7 @@ BINS: dict[Kind, str] = {"dot": "trials in bins", "hollow": "one class only"}
 
 
 def det(curves: Sequence[Curve], *, title: str = "", per_hour: float = 0.0) -> Picture:
-    """DET curves on normal-deviate axes, with bands of the miss rate and operating points.
+    """DET curves on normal-deviate axes, with operating points and bands of the miss rate.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ def det(curves: Sequence[Curve], *, title: str = "", per_hour: float = 0.0) -> P
         Curves from `curves.det_curves`.
     per_hour : float
         Number of nontargets per hour of audio. If given, false alarms per hour are shown below
-        their rates.
+        the false-alarm rates.
 
     Raises
     ------

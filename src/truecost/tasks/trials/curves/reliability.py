@@ -71,8 +71,8 @@ class Reliability:
         Edges of the histogram of predictions: log-likelihood ratios for `llr`, otherwise
         probabilities.
     counts : ndarray of float64, shape (columns,)
-        Share of the trials in each column of the histogram; the total weight of a class is its
-        prior.
+        Share of the trials in each column of the histogram, where the trials of a class together
+        have the prior of the class as weight.
     measure : {"cllr", "nce"}
         Measure of `actual`: Cllr in bits for detection, normalised cross entropy for several
         classes.
