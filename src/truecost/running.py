@@ -135,14 +135,16 @@ def compare_systems(
     dims : mapping of str to str, optional
         Further names to store in the rows, such as `{"collection": "noisy"}`.
     paired : bool
-        Whether the trials of all systems are already the same, in the same order.
+        Whether the trials of all systems are already the same, in the same order. Default: the
+        trials are matched by their ids.
 
     Returns
     -------
     rows : list of list of Estimate
         Estimates of each system (see `score_system`).
     comparisons : list of list of Comparison
-        For each later system, a comparison for each of its estimates, paired by replicate.
+        For each system after the first, a comparison for each of its estimates, paired by
+        replicate.
 
     Raises
     ------

@@ -53,7 +53,7 @@ class Spline(Fitted):
         the largest value whose loss exceeds the lowest loss by at most the standard error of the
         paired difference (Breiman et al. 1984, section 3.4.3). The 5 folds have equal shares of
         each class and are drawn with a fixed seed. Values below 0.1 / n are excluded, where n = 1 /
-        sum of (weights in the loss)^2 is the effective number of trials: with so small a penalty, a
+        sum of (weights in the loss)^2 is the effective number of trials: with such small values, a
         few overlapping trials would give llrs of hundreds of nats. If a fold cannot be fitted with
         a value, this value and all smaller ones are excluded.
 

@@ -107,12 +107,12 @@ class Application:
 
     @property
     def cost_miss(self) -> float:
-        """Cost of a miss, Cm. Raises UsageError if the application is not a plain detection."""
+        """Cost of a miss, Cm. Raises UsageError unless `plain_detection` is true."""
         return self.require_detection()[1][0]
 
     @property
     def cost_fa(self) -> float:
-        """Cost of a false alarm, Cf. Raises UsageError if it is not a plain detection."""
+        """Cost of a false alarm, Cf. Raises UsageError unless `plain_detection` is true."""
         return self.require_detection()[0][1]
 
     @property
@@ -174,7 +174,7 @@ class Application:
 
     @property
     def naive_cost(self) -> float:
-        """Cost of the naive baseline: min(Cm P, Cf (1-P)), as it rejects or accepts all trials
+        """Cost of the naive baseline (reject all or accept all trials): min(Cm P, Cf (1-P))
         (Rodriguez-Fuentes & Penagarikano 2013, Eq. 9).
         """
         return min(self.cost_miss * self.prior, self.cost_fa * (1 - self.prior))
@@ -205,7 +205,7 @@ class Application:
 
     def class_priors(self, counts: npt.NDArray[Any]) -> Floats:
         """Priors of the classes in each replicate, float64 (replicates, classes). Default: the
-        shares in the data, NaN in a replicate without weight. The returned array may be read-only.
+        shares in the data, NaN in a replicate without trials. The returned array may be read-only.
 
         Parameters
         ----------
@@ -248,7 +248,7 @@ class Application:
     def describe(self) -> dict[str, Any]:
         """Dictionary with the keys `preset` (name), `costs` ("0/1", costs by error "miss" and "fa",
         or rows of the matrix), `prior` (of the target; "empirical": its share in the data) or
-        `priors` (of more than two classes), and `prices`; a part of `Row.parameters`.
+        `priors` (of more than two classes), and `prices`. `Row.parameters` contains these keys.
         """
         said: dict[str, Any] = {"preset": self.name} if self.name else {}
         costs = self.costs

@@ -139,7 +139,7 @@ _SAID = {
     for name, what in {
         "cost_misses": "Number of misses times the price of a miss",
         "cost_false_alarms": "Number of false alarms times the price of a false alarm",
-        "cost_errors": "Wrong classes, words or seconds of speech times the price of one of them",
+        "cost_errors": "Number of wrong classes, words or seconds of speech times the price of one",
         "cost_person": "Hours of the person times the price of an hour",
         "cost_computing": "Hours of CPU and GPU and GB-hours of memory, each times its price",
         "cost_waiting": "Hours of waiting times the price of an hour",

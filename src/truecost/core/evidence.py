@@ -59,8 +59,8 @@ class Evidence:
         Raises
         ------
         InputError
-            If parts with the same factor have different units, or an outer factor and its axis
-            have different labels.
+            If parts with the same factor have different units, or an outer factor and the axis of
+            the same name have different labels.
         """
         found: dict[str, Factor] = {}
         for factor in [*(f for p in self.parts.values() for f in p.slots.factors), *self.outer]:

@@ -295,9 +295,9 @@ class Estimate(Row, frozen=True, kw_only=True, eq=False):
         up.
 
         n is the present number of units and h the present half-width, which is proportional to 1 /
-        sqrt(n). The factor 1.2 allows for the spread of half-widths: with the factor, 87% of
-        such studies reach w, without it 57%. If h is at most w already, it is at most n. With
-        several crossed factors, n is the number of units of the factor with the fewest units.
+        sqrt(n). The factor 1.2 allows for the spread of half-widths: with the factor, 87% of such
+        studies reach w, without it 57%. If h is at most w, the result is at most n. With several
+        crossed factors, n is the number of units of the factor with the fewest units.
 
         Parameters
         ----------

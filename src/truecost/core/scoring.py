@@ -57,7 +57,7 @@ class Scoring:
         Number of threads; it does not change the result. Default: all cores.
     choices : object, optional
         Choices of the task: `TrialsScoring`, `TermsScoring`, `StreamScoring`, `LifelongScoring` or
-        `AbbaScoring`. Default: the defaults of the class of the task.
+        `AbbaScoring`. Default: the default values of the class of the task.
     progress : callable, optional
         Function that is called from time to time with the name of the current step, the number of
         replicates computed so far, and the number of all replicates.
@@ -96,7 +96,7 @@ class Scoring:
             raise UsageError(f"icc is {self.icc:g}: it must lie between 0 and 1, such as 0.1")
 
     def chosen(self, kind: type[Chosen]) -> Chosen:
-        """Choices of a task, as an object of the class `kind`. Default: the defaults of the class.
+        """Choices of a task, an object of the class `kind`: the stated one, else one with defaults.
         Raises UsageError if the choices belong to another task.
         """
         if self.choices is None:

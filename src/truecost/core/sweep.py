@@ -390,7 +390,7 @@ class Sweep:
         """Weight of each trial in each replicate, float64 (replicates, trials), in ascending order
         of score.
 
-        It is for measures that no other method supports. Its memory is replicates times trials.
+        For measures that no other method supports, because the array is large.
         """
         from truecost.kernels.scans import trial_weights
 

@@ -146,8 +146,8 @@ def read(
         Whether a file without records is accepted, as the output of a system that found nothing
         (Kaldi text, trn, CTM and RTTM).
     metadata : bool
-        Whether the file is a table of metadata. It may then be a list of two fields without a
-        header (`utt1 babble`); `join_metadata` names the second column (`id.noise`).
+        Whether the file is a table of metadata. A table of metadata may have lines of two fields
+        (`utt1 babble`) and no header; `join_metadata` names the second column (`id.noise`).
 
     Returns
     -------

@@ -36,7 +36,7 @@ def join(scores: Table, key: Table, options: Options, role: str = "the key") -> 
     Returns
     -------
     Table
-        Columns of both tables. Trials without a score have empty cells, unless `missing` is
+        Columns of both tables. Trials without a score have empty cells, unless `options.missing` is
         "error". A column that is equal in both tables (enroll, test) occurs once.
 
     Raises
@@ -129,10 +129,11 @@ def join_metadata(
         - `id`: the new columns keep their names.
         - Another column, such as `enroll`: the new names begin with it (`enroll.speaker`).
         - `enroll.age`, if `table` has no column `enroll.age`: the values of `enroll` are looked up.
-          The metadata must have only one other column, which becomes `enroll.age`. With `id.age`,
-          it becomes `age`.
+          The metadata must have only one other column, which becomes `enroll.age`, or `age` for
+          `id.age`.
 
-        If only one column name of `table` ends with `.speaker`, `speaker` is sufficient.
+        A short name such as `speaker` stands for the only column of `table` that ends with
+        `.speaker`.
     id_column : str
         Column of `table` with the ids.
 

@@ -181,9 +181,10 @@ def rrecall(totals: Totals, _: Application, estimator: str) -> Told:
     By Bayes' theorem, this equals `P(B = 1 | A = 1, L = 1) / P(A = 1 | B = 1, L = 1)`, which can be
     estimated from accepted items. The parameter is the estimator. `direct`: human labels, each arm
     alone. `pooled`: human labels, with the items that both models accept joined over both arms.
-    `ab`: accepted items per exposure of each arm. `soft`: machine labels. `corrected`: machine
-    labels corrected by human labels. Range [0, inf); higher is better. Naive baseline: 1 (the
-    deployed model itself). Petegrosso et al. 2022, Eq. 1, 2, 6, 9.
+    `ab`: human labels, with accepted items per exposure of each arm in place of offline decisions.
+    `soft`: machine labels. `corrected`: machine labels corrected by human labels. Range [0, inf);
+    higher is better. Naive baseline: 1 (the deployed model itself). Petegrosso et al. 2022, Eq. 1,
+    2, 6, 9.
     """
     return _with_clipped(1, totals, estimator)
 

@@ -97,10 +97,10 @@ def policy_score(totals: Totals, application: Application, inner: Measure, how: 
 
 
 def penalty(totals: Totals, application: Application, inner: Measure, how: Across) -> Result:
-    """Cost of the help on the scale of the score, what the corrections changed: `S_imp - S_cor`.
+    """Cost of the help, as the change of the score by the corrected parts: `S_imp - S_cor`.
 
-    Above 0 if a lower score is better, otherwise below 0; 0 without corrections. Part of
-    `penalised_score`. No naive baseline. Prokopalo et al. 2020, Eq. 1.
+    Above 0 if a lower score is better, otherwise below 0; 0 without corrections. `penalised_score`
+    contains this penalty. No naive baseline. Prokopalo et al. 2020, Eq. 1.
     """
     values, _ = scores(totals, application, inner)
     of = values[:, how.version]
@@ -111,10 +111,10 @@ def penalised_score(totals: Totals, application: Application, inner: Measure, ho
     """Score after help with a penalty for the help: `S_adapt + (S_imp - S_cor)`.
 
     The scores are sums over time, as in `policy_score`. The direction is that of the score; the
-    value can be outside its range. `result.json` also contains `no_learning`, S_base + S_imp -
-    S_cor (the help changed nothing), and `no_generalisation`, S_imp (only the corrected parts
-    changed). Naive baseline: that of `policy_score`. Undefined without a test time from l_1 to l_i,
-    or if a score is undefined. Prokopalo et al. 2020, Eq. 1 and 3.
+    value can be outside the range of the score. `result.json` also contains `no_learning`, S_base +
+    S_imp - S_cor (the help changed nothing), and `no_generalisation`, S_imp (only the corrected
+    parts changed). Naive baseline: that of `policy_score`. Undefined without a test time from l_1
+    to l_i, or if a score is undefined. Prokopalo et al. 2020, Eq. 1 and 3.
     """
     values, _ = scores(totals, application, inner)
     of = values[:, how.version]
@@ -205,9 +205,10 @@ def backward_transfer(
 ) -> Result:
     """Backward transfer: advantage of version M_i over the versions that were newest at past times.
 
-    Mean of `R_(i,j) - R_(j,j)` over past times j; `R_(i,j)` is the score of version i at time j. If
-    a lower score is better, the sign is opposite. Above 0, later learning helped. Higher is better.
-    Naive baseline: 0 (a version that changes nothing). Lopez-Paz and Ranzato 2017.
+    Mean of `R_(i,j) - R_(j,j)` over past times j, at which M_j was newest; `R_(i,j)` is the score
+    of version i at time j. If a lower score is better, the sign is opposite. Above 0, later
+    learning helped. Higher is better. Naive baseline: 0 (a version that changes nothing). Lopez-Paz
+    and Ranzato 2017.
     """
     return 0.0 - _since(totals, application, inner, how), 0.0  # 0, and never -0
 
@@ -215,9 +216,9 @@ def backward_transfer(
 def forward_transfer(
     totals: Totals, application: Application, inner: Measure, how: Across
 ) -> Result:
-    """Forward transfer: advantage, at each time, of the preceding version over the initial version.
+    """Forward transfer: advantage of a version over the initial version on newer data.
 
-    Mean of `R_(j-1,j) - R_(0,j)` over the times j at which the newest version is M_2 to M_i;
+    Mean of `R_(j-1,j) - R_(0,j)` over the times j at which the newest version, M_j, is M_2 to M_i;
     `R_(i,j)` is the score of version i at time j. If a lower score is better, the sign is opposite.
     Higher is better. Naive baseline: 0 (the initial version). Undefined without an initial version.
     Lopez-Paz and Ranzato 2017.
@@ -236,8 +237,7 @@ def lifelong_score(totals: Totals, application: Application, inner: Measure, how
     set): `s(M_k, l_k)`.
 
     All versions have equal weight. The direction is that of the score. Naive baseline: the mean
-    score of the preceding versions on these data, before adaptation. Prokopalo et al. 2020, section
-    3.
+    score on these data before adaptation. Prokopalo et al. 2020, section 3.
     """
     values, _ = scores(totals, application, inner, STREAM)
     places = np.arange(how.learnt, how.version + 1)
@@ -256,9 +256,9 @@ def area_under_curve(
     costs.
 
     The curve is a step function: each score, of all test items together, is valid up to the next
-    cost, and the last one up to the maximum. The area is averaged over runs. The direction is that
-    of the score. Naive baseline: the first score at all costs. Undefined if the range of the costs
-    is empty. Prokopalo et al. 2020, section 2.1 and Fig. 2.
+    cost, and the last one up to the largest cost (or `--max-cost`). The area is averaged over runs.
+    The direction is that of the score. Naive baseline: the first score at all costs. Undefined if
+    the range of the costs is empty. Prokopalo et al. 2020, section 2.1 and Fig. 2.
     """
     values, _ = scores(totals, application, inner, CURVE)  # replicates, seeds, versions
     areas = [stepped(costs, values[:, seed], how.maximum) for seed, costs in enumerate(how.costs)]

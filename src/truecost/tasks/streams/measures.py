@@ -60,8 +60,8 @@ def imlm_seconds(totals: Totals, _: Application, how: Effort = PLAIN) -> Result:
     """Person's measured time relative to labelling all items by hand: `(seconds of all annotations
     + d (N_fp + q N_fn)) / (d N)`.
 
-    q is the cost of a miss, as a number of annotations; d is the time, in seconds, that one item
-    takes a person. Default of d: the mean time of an annotation; the value is then that of `imlm`.
+    q is the cost of a miss, as a number of annotations; d is the time of a person for one item, in
+    seconds. Default of d: the mean time of an annotation, with which the value equals `imlm`.
     Annotations without a measured time count with the mean. Range [0, inf); lower is better. Naive
     baseline: 1 (all items labelled by hand). Undefined without any time. Lindsey et al., Eq. 2.
     """
@@ -129,7 +129,7 @@ def p_fa(totals: Totals, _: Application, how: Effort = PLAIN) -> Result:
 
 
 def fa_per_hour(totals: Totals, _: Application, how: Effort = PLAIN) -> Result:
-    """False alarms per hour, for items with d seconds of audio: `3600 N_fp / (N d)`.
+    """False alarms per hour, for items of d seconds of audio each: `3600 N_fp / (N d)`.
 
     Range [0, inf); lower is better. No naive baseline. Lindsey et al., section I.
     """
@@ -269,8 +269,8 @@ def _trend(name: str) -> Any:
     function.__doc__ = f"""Change of `{name}_gap` from the start to the end of the stream.
 
     Slope of a least-squares line through the values of the windows (`--window`), at positions from
-    0 to 1. Below 0, the saving shrinks, as it does if the outputs before adaptation improve. Range
-    (-inf, inf); lower is better. No naive baseline. Lindsey et al., section IV.C and Fig. 4.
+    0 to 1. Below 0, the saving shrinks, for example because the outputs before adaptation improve.
+    Range (-inf, inf); lower is better. No naive baseline. Lindsey et al., section IV.C and Fig. 4.
     """
     return function
 

@@ -62,10 +62,10 @@ def min_cnxe(totals: Totals, application: Application, variant: str, how: Averag
     """Lowest `cnxe` over all affine maps `gamma llr + delta` of the scores with `gamma >= 0`.
 
     The parameter is the kind of the means. `pooled`: over all trials. `by_query`: over queries, of
-    the means of each query. `unconstrained`, `by_query_unconstrained`: these two means, without the
-    condition `gamma >= 0`. The value is 1 (`gamma = 0`) if the scores are uninformative or
-    reversed. Range [0, 1]; lower is better. Naive baseline: 1.0 (llr = 0 for every trial).
-    Rodriguez-Fuentes & Penagarikano 2013, Eq. 44-45.
+    the means of each query. `unconstrained`, `by_query_unconstrained`: the means of `pooled` and of
+    `by_query`, without the condition `gamma >= 0`. The value is 1 (`gamma = 0`) if the scores are
+    uninformative or reversed. Range [0, 1]; lower is better. Naive baseline: 1.0 (llr = 0 for every
+    trial). Rodriguez-Fuentes & Penagarikano 2013, Eq. 44-45.
     """
     shares, missing, rest = _shares(totals, variant, how)
     floor, prior = f"term_fit_floor_{variant}", application.effective_prior

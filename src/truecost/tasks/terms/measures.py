@@ -157,8 +157,7 @@ def mean_average_precision(totals: Totals, _: Application, how: Averaging = MEAN
     The average precision of a query is the sum, over the targets that are found, of the precision
     at their scores, divided by the number of all targets of the query. Detections with equal scores
     share one rank: the precision at their score counts all of them. Range [0, 1]; higher is better.
-    Naive baseline: 0 (an empty list). NIST, KWSEval (which sorts scores as text; here they are
-    numbers).
+    Naive baseline: 0 (an empty list). NIST, KWSEval (which, unlike truecost, sorts scores as text).
     """
     shares = Shares.from_totals(totals, how)
     weights = shares.weights if how.pooled else None

@@ -168,8 +168,8 @@ class ReferenceOptions:
         ``lowercase``: ignore case. ``none``: do not ignore it. Default: the setting in the list of
         queries.
     split : {"words", "characters"}
-        ``characters``: each character is a word, in queries and in spoken words. Default:
-        ``words``.
+        ``words``: words are separated by spaces. ``characters``: each character is a word, in
+        queries and in spoken words. Default: ``words``.
     compat : iterable of str
         Quirks of the scorer F4DE that are reproduced: names in ``COMPAT``, or ``f4de`` for all.
         Default: none.

@@ -312,7 +312,7 @@ class Search:
         return found
 
     def take(self, rows: Mask) -> "Search":
-        """The detections for the queries and documents in these rows (a mask of ``frame``). The
+        """Detections for some queries and documents: ``rows`` is a mask of ``frame``. The
         attribute ``lowest`` is unchanged.
         """
         queries = self.reference.queries.height

@@ -31,9 +31,9 @@ def _rate(totals: Totals, part: str, errors: str, whole: str) -> Floats:
 def wer(totals: Totals, _: Application) -> Result:
     """Word error rate: `(substitutions + deletions + insertions) / words of the reference`.
 
-    The divisor is not the number of words of the output, because a system would then gain from
-    inserted words. Range [0, inf); lower is better. Naive baseline: 1.0 (an empty output).
-    Undefined if the reference has no words. Ferrer et al. 2024, section 3.2.
+    The divisor is the number of words of the reference: with the number of words of the output, a
+    system would gain from inserted words. Range [0, inf); lower is better. Naive baseline: 1.0 (an
+    empty output). Undefined if the reference has no words. Ferrer et al. 2024, section 3.2.
     """
     return _rate(totals, WORDS, ERRORS, "reference"), 1.0
 

@@ -97,9 +97,9 @@ def chrf(totals: Totals, _: Application) -> Result:
 
     P is the mean, over n from 1 to 6, of the share of the n-grams of the output that match the
     reference. R is the mean, over n, of the share of the n-grams of the reference that match the
-    output. Spaces are removed. An n without n-grams on one of the sides is excluded. The value is 0
-    without matches. Range [0, 100]; higher is better. Naive baseline: 0 (an empty output).
-    Undefined if the references have no characters. Popović 2015, 2016.
+    output. Spaces are removed. An n without n-grams in the output or in the reference is excluded.
+    The value is 0 without matches. Range [0, 100]; higher is better. Naive baseline: 0 (an empty
+    output). Undefined if the references have no characters. Popović 2015, 2016.
     """
     return _character_f(totals, "chrf", CHARACTER_ORDER)
 

@@ -105,8 +105,8 @@ class Calibrated:
         Returns
         -------
         ndarray of float64, shape (N,) or (N, K)
-            Log-likelihood ratios in nats, or log-posteriors of the classes at `priors`. NaN for a
-            missing score if the options contain missing="drop".
+            Log-likelihood ratios in nats, or log-posteriors of the classes, for the priors in the
+            attribute `priors`. NaN for a missing score if the options contain missing="drop".
 
         Raises
         ------

@@ -57,10 +57,12 @@ class TrialsScoring:
         Deployed threshold on the score. For posteriors: a probability or its logarithm. Default:
         the Bayes threshold (none for the type `score`).
     clip : float, optional
-        Lowest probability of a class, between 0 and 0.5. Default: no clipping.
+        Lowest probability of a class, between 0 and 0.5, which replaces lower ones. Default: no
+        clipping.
     allow_reversed : bool
         Whether scores are accepted that are significantly higher for nontargets than for targets
-        (the 99.9% interval of the area under the ROC curve is below 0.5).
+        (the 99.9% interval of the area under the ROC curve is below 0.5). Default: such scores
+        raise InputError.
     whole_shares : tuple of float, optional
         For a subset: shares of the classes in the whole data. They replace the shares of the subset
         as default of the training prior and of the prior in the Bayes threshold.

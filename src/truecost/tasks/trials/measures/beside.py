@@ -53,7 +53,7 @@ def f1(totals: Totals, application: Application) -> Result:
 def macro_f1(totals: Totals, application: Application) -> Result:
     """Mean over the classes k of their F1 scores: `2 J[k, k] / (P_k + sum_j J[j, k])`.
 
-    Classes without trials and without decisions are excluded. Range [0, 1]; higher is better. Naive
+    Classes with neither trials nor decisions are excluded. Range [0, 1]; higher is better. Naive
     baseline: `2 m / (1 + m) / K` with `m = max_k P_k` (always the class of highest prior). Ferrer
     et al. 2024, section 3.1.
     """
@@ -130,12 +130,12 @@ def ece(totals: Totals, application: Application) -> Result:
     """Expected calibration error: difference between confidence and accuracy, in 15 bins of
     confidence: `sum_b abs(sum_k P_k D_bk)`.
 
-    D_bk is a sum over the trials of class k in bin b, divided by the number of all trials of class
-    k. It adds up the confidence, minus 1 if the decision is right. Confidence is the largest
-    posterior at the priors of the application, and the decision is its class. For detection,
-    the posterior of the target replaces the confidence, and a target counts as right. The bins have
-    equal width. Range [0, 1]; lower is better. Naive baseline: 0 (the priors as probabilities). Guo
-    et al. (2017); Ferrer et al. 2024, section 3.6.
+    D_bk is the confidence, minus 1 if the decision is right, summed over the trials of class k in
+    bin b and divided by the number of all trials of class k. Confidence is the largest posterior at
+    the priors of the application, and the decision is its class. For detection, the posterior of
+    the target replaces the confidence, and a target counts as right. The bins have equal width.
+    Range [0, 1]; lower is better. Naive baseline: 0 (the priors as probabilities). Guo et al.
+    (2017); Ferrer et al. 2024, section 3.6.
     """
     sizes = totals.sums("bins", "n").sum(axis=-1)
     priors = application.class_priors(sizes)

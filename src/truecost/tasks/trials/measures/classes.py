@@ -115,8 +115,8 @@ def class_recall(totals: Totals, _: Application, name: str) -> Result:
     """Recall of one class: share of the trials of class k for which class k is decided, `R[k, k]`.
 
     The parameter is the name of the class. Abstaining counts as an error. Range [0, 1]; higher is
-    better. No naive baseline: constant decisions have 0 or 1. Undefined if the class has no trials.
-    Ferrer et al. 2024, section 3.1 (R).
+    better. No naive baseline: constant decisions have a recall of 0 or 1. Undefined if the class
+    has no trials. Ferrer et al. 2024, section 3.1 (R).
     """
     k = place_of(totals, name)
     return class_rates(totals)[1][:, k, k], NONE

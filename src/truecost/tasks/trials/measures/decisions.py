@@ -223,9 +223,9 @@ def act_dcf(totals: Totals, application: Application) -> Result:
     """Detection cost of the decisions, divided by that of the naive baseline: `(Cm P Pmiss + Cf
     (1-P) Pfa) / min(Cm P, Cf (1-P))`.
 
-    The decisions are those in the file, or those at the threshold: `--threshold`, by default the
-    Bayes threshold. Range [0, inf); lower is better. Naive baseline: 1.0 (always reject or always
-    accept). Equal to 1 - TWV if always rejecting costs less than always accepting.
+    The decisions are those in the file or, for scores, those at the threshold (`--threshold`;
+    default: the Bayes threshold). Range [0, inf); lower is better. Naive baseline: 1.0 (always
+    reject or always accept). Equal to 1 - TWV if always rejecting costs less than always accepting.
     Rodriguez-Fuentes & Penagarikano 2013, Eq. 8-11.
     """
     application.require_detection()
@@ -292,7 +292,7 @@ def balanced_error(totals: Totals, _: Application) -> Result:
 def p_miss(totals: Totals, _: Application) -> Result:
     """Share of targets that are rejected: `rejected targets / targets`.
 
-    Range [0, 1]; lower is better. No naive baseline: constant decisions can have any rate.
+    Range [0, 1]; lower is better. No naive baseline: constant decisions have a rate of 0 or 1.
     Undefined without targets. Rodriguez-Fuentes & Penagarikano 2013, Eq. 1.
     """
     return class_rates(totals)[1][:, 1, 0], NONE
@@ -301,7 +301,7 @@ def p_miss(totals: Totals, _: Application) -> Result:
 def p_fa(totals: Totals, _: Application) -> Result:
     """Share of nontargets that are accepted: `accepted nontargets / nontargets`.
 
-    Range [0, 1]; lower is better. No naive baseline: constant decisions can have any rate.
+    Range [0, 1]; lower is better. No naive baseline: constant decisions have a rate of 0 or 1.
     Undefined without nontargets. Rodriguez-Fuentes & Penagarikano 2013, Eq. 3; Petegrosso et al.
     2022, A.1.2 (Eq. 12).
     """
@@ -311,7 +311,7 @@ def p_fa(totals: Totals, _: Application) -> Result:
 def recall(totals: Totals, _: Application) -> Result:
     """Share of targets that are accepted: `accepted targets / targets`.
 
-    Range [0, 1]; higher is better. No naive baseline: constant decisions can have any rate.
+    Range [0, 1]; higher is better. No naive baseline: constant decisions have a rate of 0 or 1.
     Undefined without targets. Petegrosso et al. 2022, A.1.1 (Eq. 11).
     """
     return class_rates(totals)[1][:, 1, 1], NONE
@@ -343,7 +343,7 @@ def fdr(totals: Totals, application: Application) -> Result:
 def abstained(totals: Totals, application: Application) -> Result:
     """Share of trials on which the system abstains: `sum_k P_k R[k, abstain]`.
 
-    The value is 0 if the cost matrix has no column for abstaining. Read it together with the
+    The value is 0 if the cost matrix has no column for abstaining. Read the value together with the
     expected cost, which includes the cost of abstaining. Range [0, 1]; lower is better. No naive
     baseline. Ferrer et al. 2024, section 3.1.
     """

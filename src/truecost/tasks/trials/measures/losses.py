@@ -128,8 +128,8 @@ def cnxe(totals: Totals, application: Application) -> Result:
     prior: `(Ptar mean_tar Clog + (1-Ptar) mean_non Clog) / H(Ptar)`.
 
     Clog is `log2(1 + exp(-llr - logit(Ptar)))` for a target and `log2(1 + exp(llr + logit(Ptar)))`
-    for a nontarget. If the application has no prior, P is the share of the targets: in logit(Ptar)
-    their share in all data, elsewhere their share in each replicate. Range [0, inf]; lower is
+    for a nontarget. If the application has no prior, P is the share of the targets: for logit(Ptar)
+    their share in all data, elsewhere their share in the replicate. Range [0, inf]; lower is
     better. Naive baseline: 1.0 (llr = 0 for every trial). Infinite if the true class of a trial has
     probability 0. Rodriguez-Fuentes & Penagarikano 2013, Eq. 36-43.
     """
@@ -157,7 +157,7 @@ def min_cllr(totals: Totals, _: Application) -> Result:
 
 
 def cllr_loss(totals: Totals, application: Application) -> Result:
-    """Cllr minus minimum Cllr, in bits: the part of Cllr that comes from calibration.
+    """Cllr minus minimum Cllr, in bits: the part of Cllr that better calibration can remove.
 
     The value 0 means that no monotone calibration improves the scores. Range [0, inf); lower is
     better. No naive baseline. Brümmer and du Preez (2006).

@@ -75,10 +75,10 @@ def eer(totals: Totals, _: Application, kind: str) -> Result:
     Data have no threshold with exactly equal rates, so there are several definitions. `rocch`
     (default): the point at which the convex hull of the ROC curve has equal rates. `nearest`: the
     mean of Pmiss and Pfa at the threshold at which they differ least; `nearest-pfa`,
-    `nearest-pmiss`: one of the two rates at this threshold. `interpolated`: the point with equal
-    rates on the straight line between the two thresholds around it. Range [0, 0.5] for `rocch`,
-    otherwise [0, 1]; lower is better. Naive baseline: 0.5 (random scores). Ferrer et al. 2024,
-    section 3.1 (limits of this measure).
+    `nearest-pmiss`: Pfa alone or Pmiss alone at this threshold. `interpolated`: the point with
+    equal rates on the straight line between two neighbouring points of the ROC curve. Range [0,
+    0.5] for `rocch`, otherwise [0, 1]; lower is better. Naive baseline: 0.5 (random scores). Ferrer
+    et al. 2024, section 3.1 (limits of this measure).
     """
     return totals.sweep("ranking").eer(kind), 0.5
 
