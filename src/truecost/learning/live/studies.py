@@ -293,8 +293,8 @@ def run_live(
         Study with a table `[source]` (streams, lifelong learning) or `[training]` (methods).
     directory : str or Path
         Output folder for logs and trained runs: new or empty, or with `resume` the folder of an
-        earlier run of the study. An error does not delete it. `truecost.study.write` writes the
-        result.
+        earlier run of the study. If the run fails, the folder is kept. `truecost.study.write`
+        writes the result.
     resume : bool
         Whether to continue the run in `directory`.
     progress : callable, optional

@@ -126,7 +126,7 @@ class Lifelong(Rows):
         output of version M_(i-1) on the data of time l_i, before the adaptation to these data.
         `adapted`: output of version M_i on these data, after this adaptation.
     offline : polars.DataFrame
-        Help of people with data outside the test set. No penalty includes this help.
+        Help that people gave on data outside the test set. It counts in no penalty.
         One row for each run and version.
 
         - `version`: position in `versions` of the version that resulted from the help.
