@@ -100,7 +100,7 @@ def leaderboard(
     Parameters
     ----------
     board : sequence of Standing
-        Ranks, as `truecost.core.leaderboard.standings` returns them.
+        Ranks, as `standings` of `truecost.core.leaderboard` returns them.
     naive : float, optional
         Value of the naive baseline, drawn as a line if it is within the axis.
     level : float
