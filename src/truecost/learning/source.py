@@ -48,7 +48,7 @@ class Source(SourceTable, frozen=True, kw_only=True, omit_defaults=False):
         Kind of source. `table`: file of features. `digits`: handwritten digits of scikit-learn.
         `fsdd`: spoken digits. `common-voice`: languages of Common Voice. `drift`: package river.
     file : str, optional
-        Path of the table of features; for `fsdd`, of a file with its features.
+        Path of the table of features; for `fsdd`, of features that replace `folder`.
     folder : str, optional
         Folder of audio clips (`fsdd`, `common-voice`).
     tsv : str, optional

@@ -106,7 +106,7 @@ def select(
     seed: int = 0,
     rates: Mapping[str, float] | None = None,
 ) -> Selection:
-    """Choose the items whose labels minimise the variance of a target (Neyman allocation).
+    """Choose the items whose labels minimise the variance of an estimate (Neyman allocation).
 
     The number of labels of a stratum, earlier ones included, is proportional to its size times the
     standard deviation of an item's contribution to the target. Each stratum gives a simple random
