@@ -11,7 +11,7 @@ import re
 import shlex
 import sys
 from difflib import get_close_matches
-from functools import partial
+from functools import partial, reduce
 from pathlib import Path
 from typing import get_args
 
@@ -259,9 +259,12 @@ def _plain(error: Exception, arguments: list[str]) -> str:
     if lacking:
         said = f"{lacking[1]} needs {lacking[2]}"
     if twice := re.fullmatch(r"Parameter (\S+) specified multiple times\.", said):
-        opposites = [flag for flag in dict.fromkeys(arguments) if flag in ("--lower", "--higher")]
-        both = f"{' and '.join(opposites)} exclude each other: give one of them"
-        said = both if len(opposites) > 1 else f"{twice[1]} is given twice: give it once"
+        command = reduce(App.__getitem__, getattr(error, "command_chain", ()), app)
+        every = (one.names for one in command.assemble_argument_collection())
+        forms = next((names for names in every if twice[1] in names), ())  # --lower, --higher
+        given = [flag for flag in dict.fromkeys(arguments) if flag in forms]
+        both = f"{' and '.join(given)} exclude each other: give one of them"
+        said = both if len(given) > 1 else f"{twice[1]} is given twice: give it once"
     if unused := re.fullmatch(r"Unused Tokens: (\[.*\])\.", said):
         said = f"{unused[1][1:-1]} is not an argument here: give the option that it belongs to"
     unknown = re.match(r"Unknown (option: |command )\"?(-*)([^\s\"=]+)", said)

@@ -100,6 +100,7 @@ def _of_list(items: str, given: Given, kept: AnswersAction) -> int:
     if items not in STANDARD_INPUT:
         from truecost.formats.opening import blocks
 
+        # Reading the list takes longer than the link may, so that only a doubtful header is read.
         head = next(blocks(items), b"").partition(b"\n")[0].decode("utf-8", "replace")
         names = {name.strip('"\ufeff \r') for name in re.split("[,\t]", head)}
         asked = (how[key] or "id" for key in ("id", "text", "gold", "guess", "audio", "image"))
