@@ -308,13 +308,31 @@ def built(source: Path, folder: Path, builder: str, more: str = "") -> Path:
     return site
 
 
-def test_the_theme_takes_its_settings(tmp_path):
+MADE_UP = """# Made up
+
+| tool | what it reads | limits |
+|---|---|---|
+| one | tables that have a row for each item | 10 rows |
+| two | lines of text | |
+
+| system, with a long name | cost | errors |
+|---|---|---|
+| one, which was trained on all of the data | 0.5 | 12 |
+"""
+
+
+def test_the_theme_takes_its_settings_and_only_tables_of_texts_are_lists_on_phones(tmp_path):
     (tmp_path / "source").mkdir()
-    (tmp_path / "source" / "index.md").write_text("# Made up\n", encoding="utf-8")
+    (tmp_path / "source" / "index.md").write_text(MADE_UP, encoding="utf-8")
     # The reference and the formulas want all that is public on the pages.
     more = 'extensions[-2:], html_math_renderer = [], "mathjax"\n'
-    page = built(tmp_path / "source", tmp_path, "html", more) / "index.html"
-    assert "--code-font-size" in page.read_text(encoding="utf-8")
+    text = (built(tmp_path / "source", tmp_path, "html", more) / "index.html").read_text("utf-8")
+    assert "--code-font-size" in text
+    texts, figures = text.split("<table")[1:]
+    assert "list-on-narrow-screens" in texts.partition(">")[0]
+    assert re.findall('data-column="(.*?)"', texts) == ["what it reads", "limits", "what it reads"]
+    assert "list-on-narrow-screens" not in figures
+    assert "data-column" not in figures
 
 
 def test_every_page_of_the_site_is_read_and_its_references_found_without_warnings(tmp_path):

@@ -1,14 +1,20 @@
-"""Pictures on phones: a picture that has a namesake in the folder `narrow` is followed by that one.
+"""Pictures and tables on phones.
 
-The style sheet shows one of the two.
+A picture that has a namesake in the folder `narrow` is followed by that one, and the style sheet
+shows one of the two. A table of texts that is too wide becomes a list: each cell has the name of
+its column, which the style sheet writes before it. A table of figures stays a table, and scrolls.
 """
 
+from html import escape
 from pathlib import Path
 from typing import ClassVar
 
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
+from sphinx.writers.html5 import HTML5Translator
+
+LETTERS = 44  # of a row of a table that fits on a phone
 
 
 class Narrow(SphinxTransform):
@@ -30,7 +36,41 @@ class Narrow(SphinxTransform):
                 wide.parent.insert(wide.parent.index(wide) + 1, narrow)
 
 
+class Lists(SphinxTransform):
+    """Name the column of each cell of a wide table of texts."""
+
+    default_priority: ClassVar = 850  # after references have their texts
+
+    def apply(self) -> None:
+        """Change every such table of a page."""
+        for table in self.document.findall(nodes.table):
+            head, *rows = ([c.astext() for c in row] for row in table.findall(nodes.row))
+            if table.next_node(nodes.thead) is None or not _wide_texts(rows):
+                continue
+            table["classes"].append("list-on-narrow-screens")
+            for row in list(table.findall(nodes.row))[1:]:
+                for name, cell in zip(head[1:], row[1:], strict=True):
+                    cell["column"] = name if cell.astext() else ""
+
+
+def _wide_texts(rows: list[list[str]]) -> bool:
+    """Whether the rows are too long for a phone, and most of their cells are no figures."""
+    cells = [cell for row in rows for cell in row[1:] if cell]
+    figures = sum(not any(letter.isalpha() for letter in cell) for cell in cells)
+    return figures < len(cells) / 2 and max(len("".join(row)) for row in rows) > LETTERS
+
+
+def _visit_entry(writer: HTML5Translator, cell: nodes.Element) -> None:
+    """Write the start of a cell, with the name of its column."""
+    HTML5Translator.visit_entry(writer, cell)
+    if cell.get("column"):
+        named = f'<td data-column="{escape(cell["column"])}"'
+        writer.body[-1] = writer.body[-1].replace("<td", named, 1)
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Register the transform."""
+    """Register the transforms."""
     app.add_transform(Narrow)
+    app.add_transform(Lists)
+    app.add_node(nodes.entry, override=True, html=(_visit_entry, HTML5Translator.depart_entry))
     return {"parallel_read_safe": True}
