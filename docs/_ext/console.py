@@ -2,9 +2,11 @@
 
 from typing import ClassVar
 
-from pygments.lexer import RegexLexer, bygroups
+from pygments.lexer import RegexLexer
 from pygments.token import Generic, Name
 from sphinx.application import Sphinx
+
+OPTION = r"(?<![\w:])--?[a-z][\w-]*"  # stays whole where lines flow
 
 
 class Console(RegexLexer):
@@ -12,8 +14,8 @@ class Console(RegexLexer):
 
     tokens: ClassVar = {
         "root": [
-            (r"^(\$ )((?:.*\\\n)*.*\n)", bygroups(Generic.Prompt, Generic.Strong)),
-            # A sentence flows; a table, which has columns of blanks, a command and data scroll.
+            (r"^\$ ", Generic.Prompt, "command"),
+            # A sentence flows; a table, which has columns of blanks, and data scroll.
             (
                 r"(?=.{60})(?=(\S+ ){6})(?!truecost |[{\[]|.*\S {2,}\S)",
                 Generic.Traceback,
@@ -21,8 +23,14 @@ class Console(RegexLexer):
             ),
             (r".*\n", Generic.Output),
         ],
+        "command": [  # flows on phones
+            (OPTION, Generic.Heading),
+            (r"\\\n", Generic.Strong),
+            (r"\n", Generic.Strong, "#pop"),
+            (r"[-\\]|[^\n\\-]+", Generic.Strong),
+        ],
         "sentence": [
-            (r"(?<![\w:])--?[a-z][\w-]*", Name.Tag),  # an option stays whole
+            (OPTION, Name.Tag),
             (r"\n", Generic.Output, "#pop"),
             (r"-|[^\n-]+", Generic.Traceback),
         ],
