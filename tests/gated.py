@@ -57,6 +57,6 @@ def verdicts_of(*gates):
     return check([parse_gate(g) for g in gates], ROWS)
 
 
-def states(gate, rows=ROWS):
+def verdicts(gate, rows=ROWS):
     """States of one gate."""
-    return [v.state for v in check([parse_gate(gate)], rows)]
+    return [v.verdict for v in check([parse_gate(gate)], rows)]

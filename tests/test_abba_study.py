@@ -189,7 +189,7 @@ def test_collections_and_gates(folder):
     assert {p.title for p in outcome.parts} == {"collection spring", "collection autumn"}
     assert [d.collection for d in outcome.result.described_as(Description)] == ["spring", "autumn"]
     states = {
-        (g.measure, g.dims["collection"], g.dims["estimator"]): g.state for g in outcome.gates
+        (g.measure, g.dims["collection"], g.dims["estimator"]): g.verdict for g in outcome.gates
     }
     assert len(states) == 5
     assert states["rfpr", "spring", "direct"] == "pass"
@@ -203,7 +203,7 @@ def test_a_gate_on_a_chosen_threshold(folder):
     asked = {"thresholds": True, "max_rfpr": 0.4, "min_rrecall": 0.9, "grid": [0.6, 0.65, 0.7]}
     gate = [{"measure": "rrecall:max-rfpr=0.4", "min_lower": 0.5, "method": "percentile"}]
     outcome = run_study(study(folder, abba=asked, gate=gate))
-    assert [g.state for g in outcome.gates] == ["pass"]
+    assert [g.verdict for g in outcome.gates] == ["pass"]
     with pytest.raises(UsageError, match=r"name the variant, such as rrecall:max-rfpr=0\.4"):
         run_study(study(folder, abba=asked, gate=[{"measure": "rrecall", "min_lower": 0.5}]))
 

@@ -238,7 +238,7 @@ def test_a_study_its_gates_and_its_stored_result(truecost_of, work):
     assert "collar = 0.1" in result["configuration"]
     assert [d["type"] for d in result["described"]["sounds"]] == ["sounds_by_label"] * 2
     assert {*result["described"]["sounds"][0]["labels"]} == {"bell", "dog", "speech"}
-    assert result["gates"][0]["state"] == "pass"
+    assert result["gates"][0]["verdict"] == "pass"
     assert "|collar:0.1|" in result["rows"][0]["signature"]
     for limit, code in (("0.5", 0), ("0.01", 1), ("0.3", 4)):
         gate = f"event_error:max_upper={limit},system=new"
@@ -335,7 +335,7 @@ import truecost as tc
 from truecost.core.scoring import Scoring
 from truecost.running import score
 outcome = tc.run("study.toml")
-assert [gate.state for gate in outcome.gates] == ["pass"]
+assert [gate.verdict for gate in outcome.gates] == ["pass"]
 record = outcome.systems[0]
 assert repr(record) == "<Items 'old': 25 recordings, collar:0.1>", record
 rows = score(record, Scoring(measures=("event_f1",), plan=tc.Plan(100)))

@@ -296,7 +296,7 @@ def test_gates_of_a_study_are_checked(run, tmp_path, limit, state, code):
     assert f"gate {state}: " in err
     assert found == code
     found, printed, _ = run("eval.csv", *given_, "--json")
-    assert [g["state"] for g in json.loads(printed)["gates"]] == [state]
+    assert [g["verdict"] for g in json.loads(printed)["gates"]] == [state]
     assert found == code
 
 

@@ -177,7 +177,7 @@ def test_a_gate_on_what_the_threshold_does_elsewhere(tmp_path):
         "threshold": {"max_p_fa": 0.05, "test": str(tmp_path / "test.csv")},
         "gate": [{"measure": "p_fa", "data": "test", "max_upper": 0.5}],
     }
-    assert [gate.state for gate in tc.run(study).gates] == ["pass"]
+    assert [gate.verdict for gate in tc.run(study).gates] == ["pass"]
     with pytest.raises(UsageError, match="choose one with data=NAME"):
         tc.run(study | {"gate": [{"measure": "p_fa", "max_upper": 0.5}]})
 
@@ -239,7 +239,7 @@ def test_no_cost_without_an_application():
     labels = {tuple(dict.fromkeys(r.measure for r in chosen(max_p_fa=0.05, **more)[2].estimates))
               for more in ({}, {"test": TEST})}  # fmt: skip
     assert labels == {("p_miss", "p_fa")}
-    assert "costs 0/1" not in str(chosen(max_p_fa=0.05)[2])
+    assert "each error costs 1" not in str(chosen(max_p_fa=0.05)[2])
     for more in ({"prior": 0.01}, {"cost_fa": 5.0}):
         assert ("dev", "act_dcf") in chosen(max_p_fa=0.05, **more)[1]
     assert ("dev", "act_dcf") in chosen(least_cost=True)[1]
@@ -254,7 +254,7 @@ def test_a_gate_on_the_data_that_chose_the_threshold_says_so():
     for data, there in (("dev", True), ("test", False)):
         [verdict] = check([Gate(measure="p_fa", max_upper=0.05, data=data)], rows)
         assert (said in verdict.message) is there
-        assert data == "test" or verdict.state == "pass"
+        assert data == "test" or verdict.verdict == "pass"
     [row] = [r for r in rows if (r.measure, r.dims["data"]) == ("p_fa", "dev")]
     assert "threshold_chosen" in row.flags
 

@@ -92,7 +92,7 @@ def test_the_study_has_the_golden_costs_and_its_applications(outcome, points):
     assert effective == pytest.approx(
         {"even": 0.5, "sre-2008": 10 / 109, "hundredth": 0.01, "sre-2010": 0.001}
     )
-    assert [str(v) for v in outcome.gates if v.state != "pass"] == []
+    assert [str(v) for v in outcome.gates if v.verdict != "pass"] == []
 
 
 def test_the_table_of_the_readme_is_that_of_the_study(points):

@@ -165,7 +165,7 @@ def test_what_is_printed(run, result):
     code, out, err = run(result, "--gate", "act_dcf:max_upper=0.35")
     assert code == 4
     assert [line.split() for line in out.splitlines()] == [
-        ["system", "measure", "value", "95%", "interval", "limit", "state"],
+        ["system", "measure", "value", "95%", "interval", "limit", "verdict"],
         ["A", "act_dcf", "0.30", "[0.20,", "0.40]", "<=", "0.35", "undecided"],
         ["B", "act_dcf", "0.200", "[0.150,", "0.250]", "<=", "0.35", "pass"],
     ]
@@ -284,7 +284,7 @@ def test_markdown():
     lines = markdown(verdicts_of(*GATES), "My gates").splitlines()
     assert lines[0] == "### My gates: 1 failed, 2 undecided, 2 passed"
     assert lines[2:5] == [
-        "| state | gate | system | measure | value [interval] | limit | why |",
+        "| verdict | gate | system | measure | value [interval] | limit | why |",
         "| --- | --- | --- | --- | --- | --- | --- |",
         r"| pass |  | A | act_dcf | 0.30 \[0.20, 0.40\] | \<= 0.5 "
         "| the upper end 0.40 is within the limit |",

@@ -1,4 +1,4 @@
-"""Gates: three states and their laws, which rows they are about, the helper for tests."""
+"""Gates: three verdicts and their laws, which rows they are about, the helper for tests."""
 
 import math
 import re
@@ -12,14 +12,14 @@ from msgspec import structs
 from scipy.special import betaincinv
 
 import truecost as tc
-from gated import ROWS, row, states
+from gated import ROWS, row, verdicts
 from truecost.core.comparison import compare
 from truecost.core.flags import FLAGS
 from truecost.gates import Gate, assert_gate, check, exit_code, more_units, parse_gate
 from truecost.gates.deciding import needed
 from truecost.study import run as run_study
 
-# -- the three states
+# -- the three verdicts
 
 ENDS = st.floats(-2, 2).map(lambda x: round(x, 3) + 0.0)  # without -0.0
 
@@ -33,24 +33,24 @@ def intervals(draw):
 
 
 @given(intervals(), ENDS, ENDS)
-def test_the_state_is_monotone_in_the_limit(ends, one, other):
+def test_the_verdict_is_monotone_in_the_limit(ends, one, other):
     order = {"fail": 0, "undecided": 1, "pass": 2}
     strict, loose = sorted((one, other))
     found = [
-        order[check([Gate(measure="act_dcf", max_upper=limit)], [row(*ends)])[0].state]
+        order[check([Gate(measure="act_dcf", max_upper=limit)], [row(*ends)])[0].verdict]
         for limit in (strict, loose)
     ]
     assert found[0] <= found[1]
 
 
 @given(intervals(), ENDS)
-def test_what_a_state_says_of_value_and_ends(ends, limit):
+def test_what_a_verdict_says_of_value_and_ends(ends, limit):
     value, lower, upper = ends
     [verdict] = check([Gate(measure="act_dcf", max_upper=limit)], [row(*ends)])
     highest, lowest, wide = max(value, upper), min(value, lower), lower < upper
-    assert (verdict.state == "pass") == (wide and highest <= limit)
-    assert (verdict.state == "fail") == (wide and lowest > limit)
-    assert (verdict.units_needed is None) or verdict.state == "undecided"
+    assert (verdict.verdict == "pass") == (wide and highest <= limit)
+    assert (verdict.verdict == "fail") == (wide and lowest > limit)
+    assert (verdict.units_needed is None) or verdict.verdict == "undecided"
 
 
 @given(intervals(), ENDS)
@@ -60,7 +60,7 @@ def test_a_lower_limit_is_the_mirror_of_an_upper_one(ends, limit):
     [up] = check([Gate(measure="act_dcf", max_upper=limit)], [row(*ends)])
     mirrored = row(-value, -upper, -lower, direction="higher")
     [down] = check([Gate(measure="act_dcf", min_lower=-limit)], [mirrored])
-    assert (up.state, up.units_needed) == (down.state, down.units_needed)
+    assert (up.verdict, up.units_needed) == (down.verdict, down.units_needed)
 
 
 @given(ENDS, st.floats(0.01, 1), st.floats(0.01, 1), st.floats(-0.95, 0.95))
@@ -72,23 +72,23 @@ def test_so_many_units_decide_and_far_fewer_do_not(value, below, above, share):
     [verdict] = check([gate], [row(value, lower, upper)])
     assume(verdict.units_needed is not None)
 
-    def state_with(units):
+    def verdict_with(units):
         shrink = math.sqrt(100 / units) * (1 + 0.8416212 / 1.9599640)
         drawn_in = (value, value + (lower - value) * shrink, value + (upper - value) * shrink)
-        return check([gate], [row(*drawn_in)])[0].state
+        return check([gate], [row(*drawn_in)])[0].verdict
 
     assert verdict.units_needed > 200  # (1 + .84 / 1.96)^2 = 2.04 of an end on the limit
-    assert state_with(verdict.units_needed * 1.0001) == ("pass" if value <= limit else "fail")
-    assert state_with(verdict.units_needed * 0.98) == "undecided"
+    assert verdict_with(verdict.units_needed * 1.0001) == ("pass" if value <= limit else "fail")
+    assert verdict_with(verdict.units_needed * 0.98) == "undecided"
 
 
 def test_a_limit_on_an_end_is_kept():
-    assert states("act_dcf:max_upper=0.4,system=A") == ["pass"]
-    assert states("act_dcf:max_upper=0.2,system=A") == ["undecided"]
-    assert states("act_dcf:max_upper=0.19999,system=A") == ["fail"]
-    assert states("auc:min_lower=0.85,system=A") == ["pass"]
-    assert states("auc:min_lower=0.95,system=A") == ["undecided"]
-    assert states("auc:min_lower=0.951,system=A") == ["fail"]
+    assert verdicts("act_dcf:max_upper=0.4,system=A") == ["pass"]
+    assert verdicts("act_dcf:max_upper=0.2,system=A") == ["undecided"]
+    assert verdicts("act_dcf:max_upper=0.19999,system=A") == ["fail"]
+    assert verdicts("auc:min_lower=0.85,system=A") == ["pass"]
+    assert verdicts("auc:min_lower=0.95,system=A") == ["undecided"]
+    assert verdicts("auc:min_lower=0.951,system=A") == ["fail"]
 
 
 def test_units_needed_by_hand():
@@ -224,7 +224,7 @@ def test_a_planned_half_width_is_reached_in_87_of_100(n, rate, wanted):
 
 def test_a_value_beyond_the_limit_would_more_likely_fail():
     [verdict] = check([parse_gate("act_dcf:max_upper=0.25,system=A")], ROWS)
-    assert verdict.state == "undecided"
+    assert verdict.verdict == "undecided"
     assert verdict.units_needed == 818
     assert "the value itself, 0.30, lies above the limit 0.25" in verdict.message
     assert "with more speakers, the gate would more likely fail (about 720 more)" in verdict.message
@@ -232,7 +232,7 @@ def test_a_value_beyond_the_limit_would_more_likely_fail():
 
 def test_a_value_on_the_limit_is_not_helped_by_data():
     [verdict] = check([parse_gate("act_dcf:max_upper=0.3,system=A")], ROWS)
-    assert (verdict.state, verdict.units_needed) == ("undecided", None)
+    assert (verdict.verdict, verdict.units_needed) == ("undecided", None)
     assert "so near the value that more data would not decide" in verdict.message
 
 
@@ -254,10 +254,10 @@ def test_units_are_named_by_their_factor(changes, said):
 
 def test_the_whole_data_are_a_subset_named_all():
     [verdict] = check([parse_gate("act_dcf:max_upper=0.5,subset=all,system=A")], ROWS)
-    assert (verdict.value, verdict.state) == (0.3, "pass")
+    assert (verdict.value, verdict.verdict) == (0.3, "pass")
     own = row(0.7, 0.6, 0.8, subset="all")  # a subset of this very name goes first
     [verdict] = check([parse_gate("act_dcf:max_upper=0.5,subset=all")], [row(), own])
-    assert (verdict.value, verdict.state) == (0.7, "fail")
+    assert (verdict.value, verdict.verdict) == (0.7, "fail")
 
 
 @pytest.mark.parametrize(
@@ -308,7 +308,7 @@ def test_flags_without_words_for_gates_leave_no_gap():
 )
 def test_what_is_undefined_is_undecided(unknown, said):
     [verdict] = check([Gate(measure="act_dcf", max_upper=0.9)], [row(**unknown)])
-    assert (verdict.state, verdict.units_needed) == ("undecided", None)
+    assert (verdict.verdict, verdict.units_needed) == ("undecided", None)
     assert said in verdict.message
     assert not verdict.passed
     assert exit_code([verdict]) == 4
@@ -321,20 +321,20 @@ def test_what_was_measured_once_is_decided_by_its_value():
     once = row(0.3, None, None, **ONCE)
     for limit, state, said in ((0.3, "pass", "is within"), (0.2, "fail", "lies above")):
         [verdict] = check([Gate(measure="act_dcf", max_upper=limit)], [once])
-        assert verdict.state == state
+        assert verdict.verdict == state
         assert verdict.message == f"the value 0.3 {said} the limit (no interval: measured once)"
     higher = row(0.3, None, None, direction="higher", **ONCE)
-    assert states("act_dcf:min_lower=0.4", [higher]) == ["fail"]
+    assert verdicts("act_dcf:min_lower=0.4", [higher]) == ["fail"]
     unknown = row(None, None, None, **(ONCE | {"reason": "undefined: there is no record"}))
     [verdict] = check([Gate(measure="act_dcf", max_upper=1)], [unknown])
-    assert verdict.state == "undecided"
+    assert verdict.verdict == "undecided"
     assert verdict.message == "there is no value: there is no record"
 
 
 def test_an_infinite_value_whose_interval_lies_beyond_the_limit_fails():
     infinite = row(None, 0.5, None, reason="infinite: a true class was given probability 0")
-    assert states("act_dcf:max_upper=0.4", [infinite]) == ["fail"]
-    assert states("act_dcf:max_upper=0.6", [infinite]) == ["undecided"]
+    assert verdicts("act_dcf:max_upper=0.4", [infinite]) == ["fail"]
+    assert verdicts("act_dcf:max_upper=0.6", [infinite]) == ["undecided"]
 
 
 def test_an_end_close_to_the_limit_is_told_apart_from_it():
@@ -350,12 +350,12 @@ def test_an_end_close_to_the_limit_is_told_apart_from_it():
 def test_an_interval_without_width_neither_passes_nor_fails(ends, method, todo):
     for limit in (1e-7, 0.5):
         [verdict] = check([Gate(measure="act_dcf", max_upper=limit)], [row(*ends, method=method)])
-        assert (verdict.state, verdict.units_needed) == ("undecided", None)
+        assert (verdict.verdict, verdict.units_needed) == ("undecided", None)
         assert verdict.message.startswith("the interval has no width")
         assert todo in verdict.message
     flagged = row(0.3, 0.2999, 0.3, flags=("no_spread",))
-    assert states("act_dcf:max_upper=0.1", [flagged]) == ["undecided"]
-    assert states("act_dcf:max_upper=0.5", [row(0.3, 0.3, 0.3000001)]) == ["pass"]
+    assert verdicts("act_dcf:max_upper=0.1", [flagged]) == ["undecided"]
+    assert verdicts("act_dcf:max_upper=0.5", [row(0.3, 0.3, 0.3000001)]) == ["pass"]
 
 
 def test_a_gate_decides_by_auto_intervals_unless_it_names_a_method():
@@ -364,28 +364,28 @@ def test_a_gate_decides_by_auto_intervals_unless_it_names_a_method():
         said = rf"interval of act_dcf \(A\) is of the method {one.method}; .* score again with "
         said += rf'method="auto" \(where it exists\), or accept this one with method={one.method}'
         with pytest.raises(tc.UsageError, match=said):
-            states("act_dcf:max_upper=0.5", [one])
-        assert states(f"act_dcf:max_upper=0.5,method={one.method}", [one]) == ["pass"]
+            verdicts("act_dcf:max_upper=0.5", [one])
+        assert verdicts(f"act_dcf:max_upper=0.5,method={one.method}", [one]) == ["pass"]
     with pytest.raises(tc.UsageError, match=r"the gate names method=bca: score again with"):
-        states("act_dcf:max_upper=0.5,method=bca", [percentile])
+        verdicts("act_dcf:max_upper=0.5,method=bca", [percentile])
     with pytest.raises(tc.UsageError, match=r"names method=percentile: .* or name method=auto"):
-        states("act_dcf:max_upper=0.5,method=percentile", [row()])
+        verdicts("act_dcf:max_upper=0.5,method=percentile", [row()])
     with pytest.raises(
         tc.UsageError, match="method is 'exact': choose one of auto, percentile, bca"
     ):
-        states("act_dcf:max_upper=0.5,method=exact")
+        verdicts("act_dcf:max_upper=0.5,method=exact")
 
 
 def test_what_decides_nothing_is_of_any_method():
     missing = row(0.3, None, None, method="percentile", reason="there is 1 unit only")
-    assert states("act_dcf:max_upper=0.5", [missing]) == ["undecided"]
+    assert verdicts("act_dcf:max_upper=0.5", [missing]) == ["undecided"]
     once = row(0.3, None, None, **(ONCE | {"method": "percentile"}))
-    assert states("act_dcf:max_upper=0.5", [once]) == ["pass"]
+    assert verdicts("act_dcf:max_upper=0.5", [once]) == ["pass"]
 
 
 def test_the_delta_method_stands_in_for_any():
     for gate in ("act_dcf:max_upper=0.5", "act_dcf:max_upper=0.5,method=percentile"):
-        assert states(gate, [row(method="delta")]) == ["pass"]
+        assert verdicts(gate, [row(method="delta")]) == ["pass"]
 
 
 def test_intervals_made_in_different_ways_are_not_compared():
@@ -396,16 +396,16 @@ def test_intervals_made_in_different_ways_are_not_compared():
         0.1, value=-0.1, lower=-0.2, upper=-0.05, system="B", kind="difference", baseline="A"
     )
     alike = [made(0.1), made(0.1, system="B"), gap]
-    assert states("act_dcf:max_upper_delta=0,baseline=A", alike) == ["pass"]
-    assert states("act_dcf:max_upper=0.5", alike) == ["pass", "pass"]
+    assert verdicts("act_dcf:max_upper_delta=0,baseline=A", alike) == ["pass"]
+    assert verdicts("act_dcf:max_upper=0.5", alike) == ["pass", "pass"]
     other = [made(0.3), *alike[1:]]
     for gate in ("act_dcf:max_upper_delta=0,baseline=A", "act_dcf:max_upper=0.5"):
         with pytest.raises(tc.UsageError, match=r"different ways .*icc 0\.[13].*method and icc"):
-            states(gate, other)
+            verdicts(gate, other)
     mixed = [row(method="percentile"), *alike[1:]]
     with pytest.raises(tc.UsageError, match=r"act_dcf against A \(B\) and act_dcf \(A\) were made"):
-        states("act_dcf:max_upper_delta=0,baseline=A", mixed)
-    assert states("act_dcf:max_upper=0.5,system=B", mixed) == ["pass"]
+        verdicts("act_dcf:max_upper_delta=0,baseline=A", mixed)
+    assert verdicts("act_dcf:max_upper=0.5,system=B", mixed) == ["pass"]
 
 
 # -- which rows a gate is about
@@ -413,7 +413,7 @@ def test_intervals_made_in_different_ways_are_not_compared():
 
 def test_each_system_has_its_verdict_on_the_whole():
     verdicts = check([parse_gate("act_dcf:max_upper=0.3")], ROWS)
-    assert [(v.dims, v.state) for v in verdicts] == [
+    assert [(v.dims, v.verdict) for v in verdicts] == [
         ({"system": "A"}, "undecided"),
         ({"system": "B"}, "pass"),
     ]
@@ -429,20 +429,20 @@ def test_each_application_and_collection_has_its_verdict():
 
 def test_a_paired_gate_reads_the_difference():
     [verdict] = check([parse_gate("act_dcf:max_upper_delta=0,baseline=A")], ROWS)
-    assert (verdict.state, verdict.value, verdict.upper) == ("pass", -0.1, -0.05)
+    assert (verdict.verdict, verdict.value, verdict.upper) == ("pass", -0.1, -0.05)
     assert verdict.about == "B, against A"
-    assert states("act_dcf:max_upper_delta=-0.1,baseline=A") == ["undecided"]
-    assert states("act_dcf:max_upper_delta=-0.2,baseline=A") == ["fail"]
-    assert states("auc:min_lower_delta=-0.05,baseline=A") == ["pass"]
-    assert states("auc:min_lower_delta=0.01,baseline=A") == ["undecided"]
+    assert verdicts("act_dcf:max_upper_delta=-0.1,baseline=A") == ["undecided"]
+    assert verdicts("act_dcf:max_upper_delta=-0.2,baseline=A") == ["fail"]
+    assert verdicts("auc:min_lower_delta=-0.05,baseline=A") == ["pass"]
+    assert verdicts("auc:min_lower_delta=0.01,baseline=A") == ["undecided"]
 
 
 def test_the_variant_may_be_left_out_where_there_is_one():
     one, two = (row(measure="eer", variant=v) for v in ("rocch", "nearest"))
-    assert states("eer:max_upper=0.5", [one]) == ["pass"]
-    assert states("eer:nearest:max_upper=0.5", [one, two]) == ["pass"]
+    assert verdicts("eer:max_upper=0.5", [one]) == ["pass"]
+    assert verdicts("eer:nearest:max_upper=0.5", [one, two]) == ["pass"]
     with pytest.raises(tc.UsageError, match=r"2 rows .*eer:rocch \(A\).*name the variant"):
-        states("eer:max_upper=0.5", [one, two])
+        verdicts("eer:max_upper=0.5", [one, two])
 
 
 @pytest.mark.parametrize(
@@ -461,31 +461,31 @@ def test_the_variant_may_be_left_out_where_there_is_one():
 )
 def test_a_gate_that_fits_no_row(gate, said):
     with pytest.raises(tc.UsageError, match=said):
-        states(gate)
+        verdicts(gate)
 
 
 def test_no_comparison_to_hold_against():
     with pytest.raises(tc.UsageError, match=r"has no comparisons.*truecost compare A=FILE"):
-        states("act_dcf:max_upper_delta=0,baseline=A", ROWS[:6])
+        verdicts("act_dcf:max_upper_delta=0,baseline=A", ROWS[:6])
 
 
 def test_a_system_without_the_measure_is_not_passed_over():
     rows = [*ROWS, row(measure="p_miss", system="B")]
     with pytest.raises(tc.UsageError, match="no p_miss for A: choose one with system=NAME"):
-        states("p_miss:max_upper=1", rows)
-    assert states("p_miss:max_upper=1,system=B", rows) == ["pass"]
+        verdicts("p_miss:max_upper=1", rows)
+    assert verdicts("p_miss:max_upper=1,system=B", rows) == ["pass"]
     with pytest.raises(tc.UsageError, match="has act_dcf for subsets only"):
-        states("act_dcf:max_upper=1", [row(subset="x=1"), row(subset="x=2")])
+        verdicts("act_dcf:max_upper=1", [row(subset="x=1"), row(subset="x=2")])
 
 
 def test_rows_that_a_gate_cannot_tell_apart():
     estimators = [row(dims={"estimator": e}) for e in ("plain", "stratified")]
     with pytest.raises(tc.UsageError, match=r"2 rows .*choose one with estimator=NAME"):
-        states("act_dcf:max_upper=1", estimators)
-    assert states("act_dcf:max_upper=1,estimator=plain", estimators) == ["pass"]
+        verdicts("act_dcf:max_upper=1", estimators)
+    assert verdicts("act_dcf:max_upper=1,estimator=plain", estimators) == ["pass"]
     with pytest.raises(tc.UsageError, match="selects rows only by"):
-        states("act_dcf:max_upper=1", [row(dims={"query": q}) for q in "ab"])
-    assert states("act_dcf:max_upper=1", [row(), row(dims={"query": "a"})]) == ["pass"]
+        verdicts("act_dcf:max_upper=1", [row(dims={"query": q}) for q in "ab"])
+    assert verdicts("act_dcf:max_upper=1", [row(), row(dims={"query": "a"})]) == ["pass"]
 
 
 # -- the helper for tests
@@ -512,11 +512,11 @@ def scored():
 
 def test_assert_gate_lets_through_what_keeps_the_limit(scored):
     old, new, comparison, auc = scored
-    assert assert_gate(new, max_upper=new.upper).state == "pass"
-    assert assert_gate(new.row(), max_upper=new.upper).state == "pass"
-    assert assert_gate(auc, min_lower=0.8).state == "pass"
-    assert assert_gate(comparison, max_upper_delta=0.0).state == "pass"
-    assert assert_gate(comparison.difference, max_upper_delta=0.0).state == "pass"
+    assert assert_gate(new, max_upper=new.upper).verdict == "pass"
+    assert assert_gate(new.row(), max_upper=new.upper).verdict == "pass"
+    assert assert_gate(auc, min_lower=0.8).verdict == "pass"
+    assert assert_gate(comparison, max_upper_delta=0.0).verdict == "pass"
+    assert assert_gate(comparison.difference, max_upper_delta=0.0).verdict == "pass"
     assert assert_gate(new, max_upper=np.float64(new.value), undecided="pass").passed
     assert old.lower > new.upper  # what the next test rests on
 
@@ -558,7 +558,7 @@ def test_assert_gate_names_the_method_too(scored):
     percentile = msgspec.structs.replace(scored[1].row(), method="percentile")
     with pytest.raises(tc.UsageError, match="accept this one with method=percentile in the gate"):
         assert_gate(percentile, max_upper=1)
-    assert assert_gate(percentile, max_upper=1, method="percentile").state == "pass"
+    assert assert_gate(percentile, max_upper=1, method="percentile").verdict == "pass"
 
 
 def test_assert_gate_refuses_ratios(scored):

@@ -260,7 +260,7 @@ def test_a_gate_on_false_alarms_an_hour():
         FRAME.write_csv(Path(folder) / "scores.csv")
         study["systems"] = {"mine": {"file": str(Path(folder) / "scores.csv")}}
         outcome = tc.run(study)
-    assert [gate.state for gate in outcome.gates] == ["pass", "fail"]
+    assert [gate.verdict for gate in outcome.gates] == ["pass", "fail"]
 
 
 def test_a_fixed_threshold_has_its_rates_without_asking(tmp_path, monkeypatch, capfd):
@@ -348,7 +348,7 @@ def test_an_undecided_gate_asks_for_hours():
     heard = row.rates[0]
     assert (heard.errors, heard.trials) == (row.value * 12, 12)
     [found] = check([Gate(measure="fa_per_hour", max_upper=1.6)], [row])
-    assert found.state == "undecided"
+    assert found.verdict == "undecided"
     more = re.search(
         r"about (\d+) more hours would decide \((\d+) in all\) with 80%", found.message
     )

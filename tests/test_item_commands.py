@@ -204,7 +204,7 @@ def test_a_study_file_runs_and_is_drawn_again(there, capsys):
     assert code == 0
     stored = json.loads((there / "out" / "result.json").read_text())
     assert stored["task"] == "diarization"
-    assert stored["gates"][0]["state"] == "pass"
+    assert stored["gates"][0]["verdict"] == "pass"
     assert {(c["system"], c["item"]) for c in stored["cases"]} == {("a", "r1"), ("b", "r1")}
     page = (there / "out" / "report.html").read_bytes()
     assert run("report out", capsys)[0] == 0

@@ -916,7 +916,9 @@ def test_a_gate_that_passed_alone_is_drawn_on_its_axis(outcomes, found):
     gate = tc.Gate(measure="wer", baseline="old", max_upper_delta=0.0)
     [verdict] = check([gate], outcomes("transcripts").rows)
     value, lower, upper = found
-    verdict = msgspec.structs.replace(verdict, state="pass", value=value, lower=lower, upper=upper)
+    verdict = msgspec.structs.replace(
+        verdict, verdict="pass", value=value, lower=lower, upper=upper
+    )
     picture = laws(gates([verdict]))
     low, high = picture.domain("x")
     assert low <= lower

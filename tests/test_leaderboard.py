@@ -412,7 +412,7 @@ def test_gates_of_a_leaderboard_decide_its_exit_code(run, folder):
     files = ["best.csv", "poor.csv", "--config", "gates.toml"]
     code, out, _ = run("leaderboard", *files, "--key", "key.csv", *OPTIONS, "--json")
     assert code == 1
-    assert json.loads(out)["gates"][0]["state"] == "fail"
+    assert json.loads(out)["gates"][0]["verdict"] == "fail"
 
 
 def test_validate_takes_what_scoring_takes(run, folder):

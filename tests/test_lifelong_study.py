@@ -81,7 +81,7 @@ def test_a_study_of_logs(logs):
         if row.measure == "policy_score":
             both = values(outcome, "policy_score", policy=row.dims["policy"])
             assert row.value == pytest.approx(both["new"] - both["old"])
-    assert [verdict.state for verdict in outcome.gates] == ["pass", "pass"]
+    assert [verdict.verdict for verdict in outcome.gates] == ["pass", "pass"]
     assert outcome.gates[0].dims["policy"] == "now"
     assert [d.dims["system"] for d in outcome.result.described_as(LifelongDescription)] == [
         "old",
@@ -97,7 +97,7 @@ def test_a_gate_has_to_name_the_policy(logs):
         run_study(study_of(logs, lifelong=policies, gate=[gate]))
     gate |= {"policy": "recent:1", "method": "percentile"}
     named = run_study(study_of(logs, lifelong=policies, interval=PERCENTILES, gate=[gate]))
-    assert named.gates[0].state == "pass"
+    assert named.gates[0].verdict == "pass"
 
 
 def test_results_have_no_paths_and_the_same_bytes(logs, tmp_path):

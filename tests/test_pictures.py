@@ -114,14 +114,14 @@ def test_verdicts_and_values_of_differences(case):
         pictures.differences([*rows, other])
 
 
-def test_gates_show_limits_and_states(case):
+def test_gates_show_limits_and_verdicts(case):
     _, _, rows = case("demo")
     verdicts = check([tc.Gate(measure="act_dcf", max_upper=0.4)], rows)
     verdicts += check([tc.Gate(measure="p_fa", max_upper=0.02)], rows)
     with pytest.raises(tc.UsageError, match="several measures"):
         pictures.gates(verdicts)
     alone = laws(pictures.gates(verdicts[:2]))
-    assert columns(alone)["state"] == tuple(v.state for v in verdicts[:2])
+    assert columns(alone)["verdict"] == tuple(v.verdict for v in verdicts[:2])
     assert alone.x.label == "act_dcf"
     assert [m.x for m in alone.marks if m.kind == "limit"] == [0.4, 0.4]
 
@@ -143,11 +143,11 @@ def test_gates_on_differences_are_drawn_apart_from_those_on_values(case):
     assert low < 0 < high  # 0 is seen
     with pytest.raises(tc.UsageError, match="cannot be in one picture: draw them apart"):
         pictures.gates(found)
-    far = msgspec.structs.replace(difference, state="pass", value=-8.0, lower=-9.0, upper=-7.0)
+    far = msgspec.structs.replace(difference, verdict="pass", value=-8.0, lower=-9.0, upper=-7.0)
     picture = laws(pictures.gates([difference, far]))
     assert picture.domain("x")[0] > -2  # what passes by far does not widen the axis
     assert columns(picture)["value"][1].startswith("\N{MINUS SIGN}8.0")
-    fails = msgspec.structs.replace(values[0], state="fail", value=8.0, lower=7.0, upper=9.0)
+    fails = msgspec.structs.replace(values[0], verdict="fail", value=8.0, lower=7.0, upper=9.0)
     assert pictures.gates([*values, fails]).domain("x")[1] > 9  # what fails is seen in full
 
 

@@ -81,7 +81,7 @@ def test_a_study_names_priors_and_gates_look_at_each(tmp_path):
         ],
     }
     outcome = tc.run(study)
-    assert [(g.measure, g.state) for g in outcome.gates] == [
+    assert [(g.measure, g.verdict) for g in outcome.gates] == [
         *(("act_dcf", "pass"), ("act_dcf", "pass"), ("auc", "pass"), ("auc", "pass")),
         ("act_dcf", "fail"),
     ]

@@ -385,7 +385,7 @@ def test_more_bars_than_fit_are_drawn_by_application(many, monkeypatch):
 def test_gates_come_first_the_failed_ones_before_the_others(many):
     said = verdict.verdict(Story(many.result))
     gates = said.groups[0]
-    states = [v.state for v in many.gates]
+    states = [v.verdict for v in many.gates]
     assert {"pass", "fail"} <= {*states}
     counted = {"fail": "failed", "undecided": "undecided", "pass": "passed"}
     parts = [f"{states.count(s)} {word}" for s, word in counted.items() if s in states]
@@ -396,7 +396,7 @@ def test_gates_come_first_the_failed_ones_before_the_others(many):
     assert len(gates.folded) == states.count("pass")
     assert gates.summary == "The 3 passed gates"
     assert [line.more for line in shown] == [
-        v.message for v in sorted(many.gates, key=lambda v: [*counted].index(v.state))
+        v.message for v in sorted(many.gates, key=lambda v: [*counted].index(v.verdict))
     ]
 
 

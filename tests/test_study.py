@@ -183,7 +183,7 @@ def test_gates_of_a_study_decide_the_exit_code(run, folder):
         found, out, err = run("run", "b.toml", "--json")
         assert found == code, err
         assert len(json.loads(out)["gates"]) == 1
-        assert json.loads(out)["gates"][0]["state"] == ("fail" if code else "pass")
+        assert json.loads(out)["gates"][0]["verdict"] == ("fail" if code else "pass")
 
 
 @pytest.mark.parametrize(

@@ -87,7 +87,7 @@ def test_a_study_file_names_files_beside_it(folder, tmp_path, capsys):
     assert str(folder) not in json.dumps(found)
     assert 'file = "events.jsonl"' in found["configuration"]
     [gate] = found["gates"]
-    assert (gate["state"], gate["dims"]["phase"]) == ("pass", "post")
+    assert (gate["verdict"], gate["dims"]["phase"]) == ("pass", "post")
     signatures = {row["dims"]["phase"]: row["signature"] for row in found["rows"]}
     assert "queried:model" in signatures["post"]
     assert (tmp_path / "o" / "result.json").is_file()

@@ -192,7 +192,7 @@ def test_gates_on_values_and_on_differences(folder):
             {"measure": "p_miss", "system": "good", "baseline": "fair", "max_upper_delta": 0.0},
         ],
     )
-    assert [gate.state for gate in outcome.gates] == ["pass", "fail", "pass"]
+    assert [gate.verdict for gate in outcome.gates] == ["pass", "fail", "pass"]
 
 
 def test_subsets_are_named(folder):
@@ -244,7 +244,7 @@ def test_a_gate_on_what_was_measured_once_is_decided(folder, records):
         {"measure": "pl", "max_upper": 1e9, "subset": "all"},
     ]
     outcome = run(systems=systems, terms={"query_seconds": 36.0}, gate=gates)
-    assert [gate.state for gate in outcome.gates] == ["fail", "pass"]
+    assert [gate.verdict for gate in outcome.gates] == ["fail", "pass"]
     assert all("(no interval: measured once)" in gate.message for gate in outcome.gates)
 
 

@@ -148,7 +148,7 @@ def test_checks_verdicts_and_json_go_with_a_table(tmp_path, compared, capsys):
     compared.save(tmp_path / "out")
     gate = ["gate", str(tmp_path / "out"), "--gate", "act_dcf:max_upper=0.7,system=network"]
     assert cli.run([*gate, "--table", str(target)]) == 0
-    assert pl.read_csv(target)["state"].to_list() == ["pass"]
+    assert pl.read_csv(target)["verdict"].to_list() == ["pass"]
     capsys.readouterr()
     assert cli.run(["report", str(tmp_path / "out"), "--table", "-"]) == 0
     assert pl.read_csv(io.StringIO(capsys.readouterr().out))["value"][0] == compared.rows[0].value

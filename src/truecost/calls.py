@@ -359,7 +359,7 @@ def run(study: "str | Path | Mapping[str, Any]", progress: "Progress | None" = N
     ...     "application": {"prior": 0.05},
     ...     "gate": [{"measure": "act_dcf", "max_upper": 0.7}],
     ... })
-    >>> print(outcome.estimates[0], outcome.gates[0].state)
+    >>> print(outcome.estimates[0], outcome.gates[0].verdict)
     act_dcf 0.51 [0.38, 0.67] pass
     """
     from truecost.study.config import Study

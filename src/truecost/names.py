@@ -229,6 +229,7 @@ def number_pairs(text: str, flag: str) -> dict[str, float]:
             form, example = _PAIRS[flag]
             raise UsageError(
                 f"{flag} {name}={number} is not understood: write {form}, such as {flag} {example}"
+                f"{share_of(number)}"
             ) from error
     return found
 

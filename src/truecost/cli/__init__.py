@@ -89,6 +89,8 @@ ELSEWHERE = {  # what people look for as a command of a task, or as an option, a
     "'NAME'",
     "bootstrap": "intervals need no option; --method and --replicates change them",
 }
+REFERENCES = {"reference", "references", "ref", "truth", "ground_truth", "gold", "labels", "key"}
+OF_REFERENCE = ("--rttm", "--key", "--reference", "--labels")  # the first one that a command has
 CHOICES = re.compile(r"(--[a-z-]+) (\w[\w.-]*(?:\|\w[\w.-]*)+)")  # --type llr|score in a message
 OF_TASK = "task_"  # before the name of a task, so that no module hides it
 BOARD = "board_"  # before that of the task of a leaderboard, which has a command below it
@@ -288,6 +290,9 @@ def _unknown_option(error: Exception, flag: str, key: str) -> str:
     there = [name for one in getattr(error, "argument_collection", ()) for name in one.names]
     if "--map" in there and any(key in find(task).map_keys for task in own or names()):
         return f"{flag} is not an option here: name the column with --map {key}=COLUMN"
+    if key in REFERENCES and (right := next((n for n in OF_REFERENCE if n in there), "")):
+        right = "as the first file" if own and find(own[0]).leading else f"with {right}"
+        return f"{flag} is not an option here: give the reference {right}"
     close = get_close_matches(flag.strip("-"), [name.strip("-") for name in there], n=1)
     known = _where_known(key, own, chain) or "".join(f" (did you mean --{n}?)" for n in close)
     factors = ": --factors chooses what is resampled"
@@ -298,19 +303,24 @@ def _where_known(key: str, own: list[str], chain: list[str]) -> str:
     """Advice on an option that the command does not have: its place in a study, or commands that
     have it; empty for an option that no command has.
     """
+    from truecost.cli.verbs import others_of
     from truecost.verbs import options_of
 
     places, commands = dict[str, None](), dict[str, str]()
     for face in map(find, dict.fromkeys((*own, *names()))):
         for verb, option in ((v, option) for v in face.verbs for option in options_of(face, v)):
             if key in (option.name, (option.option.negative or "").strip("-").replace("-", "_")):
-                called = f"truecost {verb}" if face.unnamed else f"truecost {face.name} {verb}"
                 places[option.place] = None
-                commands.setdefault(face.name, called)
+                commands.setdefault(face.name, verb)
+        for verb in (v for v in face.verbs if key in others_of(face, v)):
+            commands.setdefault(face.name, verb)
     if places and "run" in chain:
         return f": set it in the study file, {next(iter(places))}"
-    said = ", ".join([*commands.values()][:3])
-    return said and f". It is an option of {said}{', ...' * (len(commands) > 3)}"
+    first = (own or [DEFAULT])[0]
+    shown = [first] if first in commands else [*commands][:3]
+    called = (f"{'' if find(name).unnamed else f'{name} '}{commands[name]}" for name in shown)
+    said = ", ".join(f"truecost {command}" for command in called)
+    return said and f". It is an option of {said}{', ...' * (len(commands) > len(shown) > 1)}"
 
 
 def _no_command(word: str, said: str, arguments: list[str]) -> str:

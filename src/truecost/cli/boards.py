@@ -55,7 +55,7 @@ def beside_board(outcome: Outcome, table: Columns, output: str | None) -> str:
     labels = dict.fromkeys(row.label for row in outcome.estimates if "subset" not in row.dims)
     if left := [label for label in labels if label not in table.names]:
         where = "in the report" if output else "write them with -o FOLDER, print them with --json"
-        return f"further measures ({listed(left, 5)}): {where}"
+        return f"further measures ({listed(left, 8)}): {where}"
     return ""
 
 

@@ -43,11 +43,6 @@ if TYPE_CHECKING:
 
 CODABENCH = """Work as a Codabench scoring program, called as INPUT OUTPUT: score INPUT/res against
 INPUT/ref, and write OUTPUT/scores.json and OUTPUT/detailed_results.html."""
-SPARED = (
-    "the width of an interval shrinks with the square root of the number of units; the plan has a "
-    "fifth more units than this rule gives, so that about 87% of such plans reach the half-width"
-)
-ENOUGH = "the data have enough units for the wanted half-widths: no more are needed"
 
 
 def scored() -> "Callable[..., Any]":
@@ -90,7 +85,7 @@ def _scored(
 def planned(chosen: "Study", half_width: float | None, output: Output) -> None:
     """Run a study and print how many units narrow its intervals."""
     from truecost import study
-    from truecost.cli.terminal import Screen, plan_table
+    from truecost.cli.terminal import Screen, plan_rule, plan_table
     from truecost.formats.opening import json_text
     from truecost.study.ranking import check_half_width, plan_rows
 
@@ -110,9 +105,8 @@ def planned(chosen: "Study", half_width: float | None, output: Output) -> None:
     if output.json:
         print(json_text({"rows": rows}), end="")
     else:
-        enough = {row["more_units"] for row in rows} == {0}
         further = find_task(chosen.task).load().planned(outcome)
-        for text in filter(None, (ENOUGH if enough else SPARED, _counted_by(outcome), *further)):
+        for text in filter(None, (plan_rule(rows), _counted_by(outcome), *further)):
             screen.say(text)
     screen.advise(outcome.problems)
     if output.output is not None:

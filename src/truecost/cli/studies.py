@@ -351,9 +351,9 @@ def _show(verdicts: Sequence["Verdict"], written: VerdictOutput) -> None:
         print(json_module.dumps(found, indent=2, ensure_ascii=False))
         return
     for verdict in verdicts:
-        if verdict.state != "pass" or verdict.flags:
+        if verdict.verdict != "pass" or verdict.flags:
             about = f" ({verdict.about})" if verdict.about else ""
-            screen.say(f"{verdict.state}: {verdict.measure}{about}: {verdict.message}")
+            screen.say(f"{verdict.verdict}: {verdict.measure}{about}: {verdict.message}")
 
 
 def _table(verdicts: Sequence["Verdict"]) -> "Columns":
@@ -365,7 +365,7 @@ def _table(verdicts: Sequence["Verdict"]) -> "Columns":
     dims = list(dict.fromkeys(dim for verdict in verdicts for dim in verdict.dims))
     levels = {verdict.level for verdict in verdicts}
     interval = f"{percent(levels.pop())} interval" if len(levels) == 1 else "interval"
-    names = ("gate", *dims, "against", "measure", "value", interval, "limit", "state")
+    names = ("gate", *dims, "against", "measure", "value", interval, "limit", "verdict")
     rows = []
     for verdict in verdicts:
         value, ends = figure_cells(verdict)
@@ -373,8 +373,8 @@ def _table(verdicts: Sequence["Verdict"]) -> "Columns":
         found = (verdict.measure, value, ends or Shown("[undefined, undefined]"))
         against = verdict.gate.baseline or "-"
         limit = Shown(verdict.bound, verdict.limit)
-        rows.append((verdict.gate.name or "", *about, against, *found, limit, verdict.state))
-    left = frozenset({"gate", *dims, "against", "measure", "limit", "state"})
+        rows.append((verdict.gate.name or "", *about, against, *found, limit, verdict.verdict))
+    left = frozenset({"gate", *dims, "against", "measure", "limit", "verdict"})
     table = Columns(names, tuple(rows), left, ("against", "gate"), (*dims, "against"))
     for name, nothing in (("gate", ""), ("against", "-")):
         if all(row[names.index(name)] == nothing for row in rows):

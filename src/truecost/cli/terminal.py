@@ -152,13 +152,13 @@ class Screen:
         """Print a line for each gate that did not pass, even when quiet, and the number that
         passed.
         """
-        for gate in sorted(gates, key=lambda g: g.state != "fail"):
-            if gate.state != "pass":
-                print(message(f"gate {gate.state}: {gate}"), file=sys.stderr)
+        for gate in sorted(gates, key=lambda g: g.verdict != "fail"):
+            if gate.verdict != "pass":
+                print(message(f"gate {gate.verdict}: {gate}"), file=sys.stderr)
             elif self.output.verbose or len(gates) == 1:
                 self.say(f"gate pass: {gate}")
         if len(gates) > 1:
-            passed = sum(gate.state == "pass" for gate in gates)
+            passed = sum(gate.verdict == "pass" for gate in gates)
             self.say(f"{passed} of {len(gates)} gates pass")
 
 
@@ -300,6 +300,20 @@ def plan_table(rows: Sequence[Mapping[str, Any]]) -> list[Columns]:
     once = (*once, *(["measure"] if {"estimator", "phase"} & {*about} else []))
     spare = ("value", "units now", "units needed")
     return [Columns((*about, *names), cells, frozenset(inner), spare, once, ("system",))]
+
+
+def plan_rule(rows: Sequence[Mapping[str, Any]]) -> str:
+    """A text on how the numbers of a plan are computed, or on why there are none."""
+    more = {row.get("more_hours", row["more_units"]) for row in rows}
+    if more == {None}:
+        return "no plan: no value has an interval that more units could narrow"
+    if more == {0}:
+        return "the data have enough units for the wanted half-widths: no more are needed"
+    return (
+        "the width of an interval shrinks with the square root of the number of units; the plan "
+        "adds a fifth to the number that this rule gives: about 87% of such plans then reach the "
+        "half-width"
+    )
 
 
 SHORT = 12  # letters of a hash that are shown

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from truecost.core.digits import matrix_text
 from truecost.errors import UsageError, counted, near
 from truecost.options import check
 from truecost.prices import Prices
@@ -144,8 +145,8 @@ class Application:
         costs = ((0.0, 1.0), (1.0, 0.0)) if self.costs is None else self.costs
         if not self.plain_detection:
             raise UsageError(
-                f"{costs} is not a cost matrix of detection, which needs two classes, two "
-                "decisions, cost 0 for right decisions and costs above 0 for wrong ones"
+                f"{matrix_text(costs)} is not a cost matrix of detection, which needs two classes, "
+                "two decisions, cost 0 for right decisions and costs above 0 for wrong ones"
             )
         return costs
 
@@ -299,8 +300,8 @@ def _check_costs(costs: Sequence[Sequence[float]]) -> None:
         )
     if not all(_in_range(c) and c >= 0 for row in costs for c in row):
         raise UsageError(
-            f"the cost matrix {costs} has an entry below 0 or not finite; expected 0, or numbers"
-            f"{RANGE.removeprefix(',')}"
+            f"the cost matrix {matrix_text(costs)} has an entry below 0 or not finite; expected 0, "
+            f"or numbers{RANGE.removeprefix(',')}"
         )
 
 

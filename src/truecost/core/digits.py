@@ -312,3 +312,8 @@ def _manner(row: Figures) -> tuple[bool, float | None]:
     and the value that its interval is compared with; none for a plain value.
     """
     return getattr(row, "signed", False), getattr(row, "apart", None)
+
+
+def matrix_text(costs: Sequence[Sequence[float]]) -> str:
+    """A matrix as options have it: `"0 1; 10 0"`."""
+    return f'"{"; ".join(" ".join(f"{cost:g}" for cost in row) for row in costs)}"'

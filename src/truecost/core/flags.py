@@ -105,7 +105,7 @@ def assumed(rows: "Sequence[Row]") -> str:
     if isinstance(costs, Mapping):
         words.append(f"cost of a miss {costs['miss']:g}, of a false alarm {costs['fa']:g}")
     elif costs is not None:
-        words.append("costs 0/1" if costs == "0/1" else "a cost matrix")
+        words.append("each error costs 1" if costs == "0/1" else "a cost matrix")
     prior = parameters.get("prior")
     if prior is not None:
         words.append(f"prior {prior:g}" if prior != "empirical" else _share(rows))
@@ -239,7 +239,7 @@ def without_interval(rows: "Sequence[Row]") -> list[str]:
     """The reasons for missing intervals: a sentence for each reason, about rows with a value and
     without both ends; subsets of one unit are left to `lone_subsets`.
 
-    `auc (network) and 1 other row: no interval: the value is at an end of its range ...`.
+    `auc (network) and 1 other row: no interval: the value, or the value without ...`.
     """
     said, rows = [], [row for row in rows if not _lone(row)]
     for reason in dict.fromkeys(row.reason or "no interval" for row in rows):

@@ -20,7 +20,7 @@ from truecost.gates.gate import (
     rows_of,
     without_width,
 )
-from truecost.gates.verdict import State, Verdict
+from truecost.gates.verdict import Judged, Verdict
 from truecost.names import Method
 from truecost.tasks.measures import look_up, refuse_beside
 
@@ -60,7 +60,7 @@ def check(gates: Iterable[Gate], rows: Sequence[Row]) -> tuple[Verdict, ...]:
     >>> trials = tc.Trials.from_arrays([1, 0] * 30, [1, 0] * 25 + [0, 1] * 5, kind="decision")
     >>> rows = tc.score_system(trials, tc.Scoring(measures=("total_error",)))
     >>> [verdict] = check([tc.Gate(measure="total_error", max_upper=0.5)], rows)
-    >>> verdict.state, verdict.found
+    >>> verdict.verdict, verdict.found
     ('pass', '16.7% [8.6%, 28.0%]')
     """
     found = []
@@ -69,6 +69,12 @@ def check(gates: Iterable[Gate], rows: Sequence[Row]) -> tuple[Verdict, ...]:
         known = [look_up(row.measure, row.task) for row in about[:1]]
         for measure in filter(None, known):
             refuse_beside(measure, "a gate")
+            positive = measure.interval.scale == "log" and measure.parameter is None
+            if positive and gate.key == "max_upper" and gate.limit < 0:
+                raise UsageError(
+                    f"gate {gate.measure}: max_upper is {gate.limit:g}, but {measure.name} is "
+                    f"never below 0, so that every system would fail: give a limit above 0"
+                )
         check_alike(gate, about, rows)
         found += [judge(gate, row) for row in about]
     return tuple(found)
@@ -76,8 +82,8 @@ def check(gates: Iterable[Gate], rows: Sequence[Row]) -> tuple[Verdict, ...]:
 
 def exit_code(verdicts: Iterable[Verdict]) -> int:
     """1 when a gate failed, otherwise 4 when one is undecided and counts as failed, otherwise 0."""
-    states = {verdict.state for verdict in verdicts if not verdict.passed}
-    return FAILED if "fail" in states else UNDECIDED if states else PASSED
+    found = {verdict.verdict for verdict in verdicts if not verdict.passed}
+    return FAILED if "fail" in found else UNDECIDED if found else PASSED
 
 
 def judge(gate: Gate, row: Row) -> Verdict:
@@ -85,16 +91,16 @@ def judge(gate: Gate, row: Row) -> Verdict:
     gate.check_direction(row.direction)
     gate.check_size(row.shown_in, most=1 if row.rates else LARGEST)
     check_method(gate, row)
-    state, units = state_of(gate, row), Needed()
-    if state != "undecided":
-        message = _decided(gate, row, state)
+    verdict, units = verdict_of(gate, row), Needed()
+    if verdict != "undecided":
+        message = _decided(gate, row, verdict)
     elif not (message := _unknown(row)):
         units = needed(gate, row)
         message = _too_few(gate, row, units)
     said = ", ".join(filter(None, map(warning_of, telling(row.flags))))
     return Verdict(
         gate=gate,
-        state=state,
+        verdict=verdict,
         measure=row.label,
         limit=gate.limit,
         message=message + (f"; warning: {said}" if said else ""),
@@ -104,7 +110,7 @@ def judge(gate: Gate, row: Row) -> Verdict:
     )
 
 
-def state_of(gate: Gate, row: Row) -> State:
+def verdict_of(gate: Gate, row: Row) -> Judged:
     """Pass, fail or undecided.
 
     An interval need not contain its value: where it does not, the value counts as an end of it, so
@@ -159,15 +165,15 @@ def _missing_reason(row: Row) -> str:
     return (row.reason or "").removeprefix("undefined: ") or "undefined"
 
 
-def _decided(gate: Gate, row: Row, state: State) -> str:
+def _decided(gate: Gate, row: Row, verdict: Judged) -> str:
     side = "above" if gate.is_upper else "below"
     if measured_once(row):
         value = f"the value {_precise(row.value, gate, row)}"
-        held = f"lies {side} the limit" if state == "fail" else "is within the limit"
+        held = f"lies {side} the limit" if verdict == "fail" else "is within the limit"
         return f"{value} {held} ({row.reason or 'no interval'})"
-    end = "lower" if gate.is_upper == (state == "fail") else "upper"
+    end = "lower" if gate.is_upper == (verdict == "fail") else "upper"
     shown = f"{end} end {_precise(row.lower if end == 'lower' else row.upper, gate, row)}"
-    if state == "fail":
+    if verdict == "fail":
         return f"the whole interval lies {side} the limit ({shown})"
     return f"the {shown} is within the limit"
 
@@ -301,7 +307,7 @@ def assert_gate(
     known = {"measure": row.label, "baseline": baseline, "undecided": undecided, "method": method}
     verdict = judge(Gate(**known, **given), row)  # type: ignore[arg-type]
     if not verdict.passed:
-        said = f"gate {verdict.state}: {verdict}\nsignature: {verdict.signature}"
+        said = f"gate {verdict.verdict}: {verdict}\nsignature: {verdict.signature}"
         raise AssertionError(DOOR.get()(said))
     return verdict
 

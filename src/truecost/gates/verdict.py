@@ -171,7 +171,7 @@ def gates_of(texts: Sequence[str], path: str | None) -> tuple[Gate, ...]:
     return gates
 
 
-State = Literal["pass", "fail", "undecided"]
+Judged = Literal["pass", "fail", "undecided"]
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -181,7 +181,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     ----------
     gate : Gate
         Gate that was checked.
-    state : {"pass", "fail", "undecided"}
+    verdict : {"pass", "fail", "undecided"}
         ``pass``: the interval is within the limit; ``fail``: the whole interval is beyond the
         limit; ``undecided``: the limit is inside the interval, or the interval is not known.
     measure : str
@@ -195,7 +195,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     limit : float
         Limit of the gate, on the scale of the measure.
     message : str
-        Explanation of the state in a sentence.
+        Explanation of the verdict in a sentence.
     units_needed : int or None
         Approximate number of units, in all, that would decide an undecided gate with a power of
         80%, if the true value is the measured value: n ((z + 0.84) / z * a / w)^2.
@@ -218,7 +218,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """
 
     gate: Gate
-    state: State
+    verdict: Judged
     measure: str
     dims: dict[str, str]
     value: float | None
@@ -256,10 +256,12 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def passed(self) -> bool:
-        """Whether the gate counts as passed: the state is ``pass``, or ``undecided`` for a gate
+        """Whether the gate counts as passed: the verdict is ``pass``, or ``undecided`` for a gate
         with ``undecided="pass"``.
         """
-        return self.state == "pass" or (self.state == "undecided" and self.gate.undecided == "pass")
+        return self.verdict == "pass" or (
+            self.verdict == "undecided" and self.gate.undecided == "pass"
+        )
 
     @property
     def about(self) -> str:
@@ -285,9 +287,9 @@ NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def summary(verdicts: Sequence[Verdict]) -> str:
-    """The number of gates in each state: `1 failed, 2 passed`."""
+    """The number of gates with each verdict: `1 failed, 2 passed`."""
     words = (("fail", "failed"), ("undecided", "undecided"), ("pass", "passed"))
-    counts = [(sum(v.state == state for v in verdicts), word) for state, word in words]
+    counts = [(sum(v.verdict == said for v in verdicts), word) for said, word in words]
     return ", ".join(f"{n} {word}" for n, word in counts if n) or "none"
 
 
@@ -307,15 +309,15 @@ def markdown(verdicts: Sequence[Verdict], title: str = "Quality gates") -> str:
 
 def _cells(verdict: Verdict) -> dict[str, str]:
     """A row of the table, by column name."""
-    state = verdict.state if verdict.state == "pass" else f"**{verdict.state}**"
-    if verdict.state == "undecided" and verdict.passed:
-        state = "undecided (passes)"
+    shown = verdict.verdict if verdict.verdict == "pass" else f"**{verdict.verdict}**"
+    if verdict.verdict == "undecided" and verdict.passed:
+        shown = "undecided (passes)"
     dims = {name: verdict.dims.get(name, "") for name in DIMS}
     others = {name: text for name, text in verdict.dims.items() if name not in dims}
     names = {"gate": verdict.gate.name or "", **dims, **others}
     found = {_escaped(name): _escaped(text) for name, text in names.items()}
     return {
-        "state": state,
+        "verdict": shown,
         **found,
         "against": _escaped(verdict.gate.baseline or ""),
         "measure": _escaped(verdict.measure),
@@ -342,7 +344,7 @@ def junit(verdicts: Sequence[Verdict], name: str = "truecost gates") -> str:
 
     counts = (
         f'tests="{len(verdicts)}" failures="{sum(not v.passed for v in verdicts)}" errors="0" '
-        f'skipped="{sum(v.passed and v.state != "pass" for v in verdicts)}"'
+        f'skipped="{sum(v.passed and v.verdict != "pass" for v in verdicts)}"'
     )
     lines = ['<?xml version="1.0" encoding="UTF-8"?>', f"<testsuites {counts}>"]
     lines.append(f"  <testsuite name={quoteattr(_clean(name))} {counts}>")
@@ -358,9 +360,9 @@ def _case(verdict: Verdict) -> list[str]:
     about = f" ({verdict.about})" if verdict.about else ""
     shown = quoteattr(_clean(f"{verdict.gate.title_in(verdict.scale)}{about}"))
     head = f"    <testcase classname={quoteattr(_clean(f'gate.{verdict.measure}'))} name={shown}"
-    if verdict.state == "pass":
+    if verdict.verdict == "pass":
         return [f"{head}/>"]
-    said = quoteattr(_clean(f"{verdict.state}: {verdict.message}"))
+    said = quoteattr(_clean(f"{verdict.verdict}: {verdict.message}"))
     if verdict.passed:
         return [f"{head}>", f"      <skipped message={said}/>", "    </testcase>"]
     detail = (
@@ -369,7 +371,8 @@ def _case(verdict: Verdict) -> list[str]:
     )
     return [
         f"{head}>",
-        f'      <failure type="{verdict.state}" message={said}>{escape(_clean(detail))}</failure>',
+        f'      <failure type="{verdict.verdict}" message={said}>',
+        f"{escape(_clean(detail))}</failure>",
         "    </testcase>",
     ]
 

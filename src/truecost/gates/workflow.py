@@ -15,9 +15,9 @@ def annotations(verdicts: Sequence[Verdict]) -> list[str]:
     """
     return [
         f"::{'warning' if verdict.passed else 'error'} "
-        f"title={_in_workflow(f'gate {verdict.state}', ':,')}::{_in_workflow(str(verdict))}"
+        f"title={_in_workflow(f'gate {verdict.verdict}', ':,')}::{_in_workflow(str(verdict))}"
         for verdict in verdicts
-        if verdict.state != "pass"
+        if verdict.verdict != "pass"
     ]
 
 

@@ -31,7 +31,7 @@ GATES: dict[Kind, str] = {"limit": "limit", "dot": "pass or fail", "hollow": "un
 
 
 def gates(verdicts: Sequence[Verdict], *, title: str = "") -> Picture:
-    """Gates with their limits: one row for each gate, with interval, limit and state (pass, fail,
+    """Gates with their limits: one row for each gate, with interval, limit and verdict (pass, fail,
     undecided).
 
     Parameters
@@ -51,13 +51,13 @@ def gates(verdicts: Sequence[Verdict], *, title: str = "") -> Picture:
             "gates on several measures, or on values and on differences, cannot be in one "
             "picture: draw them apart, such as [v for v in verdicts if v.gate.baseline is None]"
         )
-    lines, first = Rows(("value", "limit", "state"), what="gate"), verdicts[0]
+    lines, first = Rows(("value", "limit", "verdict"), what="gate"), verdicts[0]
     for v in verdicts:
         name = ", ".join(filter(None, (v.gate.name or v.measure, v.about)))
-        y = lines.add(name, figures_of(v), v.bound, v.state)
+        y = lines.add(name, figures_of(v), v.bound, v.verdict)
         lines.mark("limit", y, x=v.limit)
-        said = f"{name}, limit {v.bound}, {v.state}"
-        lines.estimate(y, v, said, hollow=v.state == "undecided", filled=True)
+        said = f"{name}, limit {v.bound}, {v.verdict}"
+        lines.estimate(y, v, said, hollow=v.verdict == "undecided", filled=True)
     what = "difference in " if is_difference(first) else ""
     return lines.picture(
         "gates",
@@ -75,7 +75,7 @@ def gates(verdicts: Sequence[Verdict], *, title: str = "") -> Picture:
 def _gate_span(verdicts: Sequence[Verdict]) -> tuple[float, float]:
     """Limits and what did not pass; what passed as far as it widens the axis threefold."""
     ends = [(v, n) for v in verdicts for n in (v.lower, v.value, v.upper) if n is not None]
-    found = [*(v.limit for v in verdicts), *(n for v, n in ends if v.state != "pass")]
+    found = [*(v.limit for v in verdicts), *(n for v, n in ends if v.verdict != "pass")]
     found += [0.0] if is_difference(verdicts[0]) else []
     low, high = min(found), max(found)
     usual = median_low([abs(n - v.limit) for v, n in ends] or [1.0])

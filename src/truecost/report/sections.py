@@ -204,7 +204,7 @@ def gates(story: Story) -> Section | None:
     for v in story.result.gates:
         what = "Differences in" if is_difference(v) else "Values of"
         found.setdefault(f"{what} {v.measure}", []).append(v)
-    first = {name: sorted(own, key=lambda v: v.state == "pass") for name, own in found.items()}
+    first = {name: sorted(own, key=lambda v: v.verdict == "pass") for name, own in found.items()}
     text = "A gate is undecided if the interval contains the limit."
     return Section("Gates", text, of_each(boards.gates, first))
 

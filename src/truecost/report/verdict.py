@@ -271,30 +271,30 @@ def lead_of(story: Story, row: Row, more: str = "", *, decided: bool = False) ->
 def _gates(gates: Sequence[Gated]) -> Group:
     """Failed and undecided ones first; of many that passed only how many."""
     order = {"fail": 0, "undecided": 1, "pass": 2}
-    ranked = sorted(gates, key=lambda g: order[g.state])  # stable
+    ranked = sorted(gates, key=lambda g: order[g.verdict])  # stable
     lines = [_gate(g) for g in ranked]
-    open_ones = sum(g.state != "pass" for g in gates)
+    open_ones = sum(g.verdict != "pass" for g in gates)
     shown = min(open_ones, MOST) or (len(lines) if len(lines) <= FEW else 0)
-    states = {s: sum(g.state == s for g in gates) for s in order}
+    counts = {s: sum(g.verdict == s for g in gates) for s in order}
     said = {"fail": "failed", "undecided": "undecided", "pass": "passed"}
-    title = ", ".join(f"{n} {said[s]}" for s, n in states.items() if n)
+    title = ", ".join(f"{n} {said[s]}" for s, n in counts.items() if n)
     folded = tuple(lines[shown:])
-    passed = counted(states["pass"], "passed gate")
+    passed = counted(counts["pass"], "passed gate")
     summary = (
-        f"The {passed}" if len(folded) == states["pass"] else counted(len(folded), "more gate")
+        f"The {passed}" if len(folded) == counts["pass"] else counted(len(folded), "more gate")
     )
     return Group(f"Gates: {title}", tuple(lines[:shown]), folded, summary)
 
 
 def _gate(gate: Gated) -> Line:
-    chip = gate.state + (" (let pass)" if gate.passed and gate.state != "pass" else "")
+    chip = gate.verdict + (" (let pass)" if gate.passed and gate.verdict != "pass" else "")
     measure = gate.measure if gate.gate.baseline is None else f"difference in {gate.measure}"
     about = ", ".join((measure, *map(isolated, filter(None, gate.about.split(", ")))))
     name = gate.gate.name or about
     of = f"{about} " if gate.gate.name else ""
     bound = gate.bound.replace(" ", "\N{NO-BREAK SPACE}")
     text = f"{of}{figures_of(gate)}, wanted {bound}"
-    return Line(GOOD.get(gate.state, "open"), chip, name, text, gate.message)
+    return Line(GOOD.get(gate.verdict, "open"), chip, name, text, gate.message)
 
 
 def costs(story: Story) -> list[Group]:

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 NO_SAMPLE = "no interval: a peak or a total load is one measurement, not a sample"
 AT_AN_END = (
-    "no interval: the value is at an end of its range, or would be there if one unit were left "
-    "out; collect more units"
+    "no interval: the value, or the value without one of the units, is undefined or at an end of "
+    "its range; collect more units"
 )
 NEVER_SEEN = 3.7  # -ln .025, and a little: what may be where nothing was counted
 FEW_UNITS = 20  # below this a percentile interval covers too little (0.92 at 20, 0.83 at 6 units)

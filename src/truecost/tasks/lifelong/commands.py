@@ -238,7 +238,9 @@ def lifelong_table(table: Columns, rows: Sequence[Row]) -> Columns:
     table where it is one; no strategy that the name of the system says already.
     """
     named = all(row.dims["system"].endswith(row.dims.get("strategy", "")) for row in rows)
-    first = [n for n in FIRST if n in table.names and not (n == "strategy" and named)]
+    areas = all(row.measure == AREA for row in rows)  # of all versions
+    left = {"strategy": named, "version": areas}
+    first = [n for n in FIRST if n in table.names and not left.get(n)]
     kept = [name for name in table.names if name not in FIRST]
     names = (*first, *kept)
     scores = dict.fromkeys(r.parameters["variant"] for r in rows if "variant" in r.parameters)

@@ -21,7 +21,7 @@ from truecost.outputs.options import TranslationTable
 from truecost.outputs.read import read_reference, with_columns
 from truecost.running import pair
 from truecost.study.checking import refuse_idle
-from truecost.study.outcome import Outcome
+from truecost.study.outcome import Outcome, Problem
 from truecost.study.running import problems_of, score_part
 from truecost.study.settings import Reader, Source
 from truecost.study.tables import DataTable
@@ -34,6 +34,7 @@ from truecost.tasks.lifelong.supervision import TASK
 from truecost.tasks.measures import find
 
 NAMED = {"id", "recording"}  # columns of a table of corrections
+ADAPTED = ("adapted_score", "penalised_score", "generalisation_gain")  # read the adapted output
 NOT_HERE = ("unit2", "weight", "stratum")  # keys of --map: items are resampled by one factor
 
 
@@ -95,15 +96,39 @@ def run_penalised(
             rows.setdefault(_row_key(row), row)
         for comparison in one.comparisons:
             compared.setdefault(_row_key(comparison.system), comparison)
+    before = given[0].base, given[0].corrected
+    alike = [one.name for one in given if (one.base, one.corrected) == before]
+    same = {key: c.system for key, c in compared.items() if _identical(c.system, alike)}
     ordered = [row for name in names for row in rows.values() if row.dims["system"] == name]
-    part = replace(parts[0], estimates=tuple(ordered), comparisons=tuple(compared.values()))
+    differing = tuple(c for key, c in compared.items() if key not in same)
+    part = replace(parts[0], estimates=tuple(ordered), comparisons=differing)
     return Outcome(
         (part,),
-        tuple(problems_of([part])),
+        (*problems_of([part]), *_not_compared([*same.values()], names[0])),
         tuple(reader.inputs),
         readings=tuple(dict.fromkeys(reader.readings)),
         task="lifelong",
     )
+
+
+def _identical(row: Estimate, alike: Sequence[str]) -> bool:
+    """Whether a row has the value of the first system, because it reads files that both have."""
+    return row.dims["system"] in alike and row.measure not in ADAPTED
+
+
+def _not_compared(same: Sequence[Estimate], first: str) -> list[Problem]:
+    """A note on measures that are identical in two systems."""
+    if not same:
+        return []
+    measures, names = (
+        ", ".join(dict.fromkeys(texts))
+        for texts in ([row.measure for row in same], [row.dims["system"] for row in same])
+    )
+    said = (
+        f"{measures} of {names} and {first} are identical, because the systems have the same files "
+        f"for --base and --corrected: these measures are not compared"
+    )
+    return [Problem(kind="data", message=said)]
 
 
 def _row_key(row: Estimate) -> object:
