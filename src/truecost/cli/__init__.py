@@ -28,6 +28,7 @@ from truecost.errors import (
     share_of,
 )
 from truecost.face import VERBS, Face
+from truecost.names import PROTOCOL_MAP_KEYS
 from truecost.options import KINDS
 from truecost.tasks import DEFAULT, TABLE, added, find, names
 from truecost.version import __version__
@@ -89,8 +90,11 @@ ELSEWHERE = {  # what people look for as a command of a task, or as an option, a
     "'NAME'",
     "bootstrap": "intervals need no option; --method and --replicates change them",
 }
-REFERENCES = {"reference", "references", "ref", "truth", "ground_truth", "gold", "labels", "key"}
-OF_REFERENCE = ("--rttm", "--key", "--reference", "--labels")  # the first one that a command has
+OF_REFERENCE = ("--rttm", "--key", "--reference", "--labels")
+MEANT = {  # the option that is meant by another word: the first one that a command has
+    **dict.fromkeys(("reference", "ref", "truth", "ground_truth", "gold", "label"), OF_REFERENCE),
+    **dict.fromkeys(("terms", "queries", "keywords"), ("--kwlist",)),
+}
 CHOICES = re.compile(r"(--[a-z-]+) (\w[\w.-]*(?:\|\w[\w.-]*)+)")  # --type llr|score in a message
 OF_TASK = "task_"  # before the name of a task, so that no module hides it
 BOARD = "board_"  # before that of the task of a leaderboard, which has a command below it
@@ -276,7 +280,7 @@ def _plain(error: Exception, arguments: list[str]) -> str:
         return _no_command(unknown[2] + word, said, arguments)
     if where := ELSEWHERE.get(word.removesuffix("s")):
         return f"there is no {'option --' if option else 'command '}{word} here: {where}"
-    if not option and word in app:
+    if not option and word in {name for name, *_ in GLOBAL}:
         return f"{word} is a command for all tasks: truecost {word} (see truecost {word} --help)"
     if unknown and option:
         said = _unknown_option(error, f"{unknown[2]}{word}", word.replace("-", "_"))
@@ -288,13 +292,19 @@ def _unknown_option(error: Exception, flag: str, key: str) -> str:
     chain = [*(getattr(error, "command_chain", None) or ())]
     own = [name for name in chain if name in names()]
     there = [name for one in getattr(error, "argument_collection", ()) for name in one.names]
-    if "--map" in there and any(key in find(task).map_keys for task in own or names()):
+    keys = [find(task).map_keys for task in own or names()]
+    keys = [PROTOCOL_MAP_KEYS] if "protocol" in chain else keys
+    if "--map" in there and any(key in known for known in keys):
         return f"{flag} is not an option here: name the column with --map {key}=COLUMN"
-    if key in REFERENCES and (right := next((n for n in OF_REFERENCE if n in there), "")):
-        right = "as the first file" if own and find(own[0]).leading else f"with {right}"
-        return f"{flag} is not an option here: give the reference {right}"
-    close = get_close_matches(flag.strip("-"), [name.strip("-") for name in there], n=1)
-    known = _where_known(key, own, chain) or "".join(f" (did you mean --{n}?)" for n in close)
+    meant = [n for n in MEANT.get(key.removesuffix("s"), MEANT.get(key, ())) if n in there][:1]
+    if meant and meant[0] in OF_REFERENCE and own and find(own[0]).leading:
+        return f"{flag} is not an option here: the first file is the reference"
+    longer = [name for name in there if name.startswith(f"{flag}-")]
+    close = get_close_matches(flag, there, n=1)
+    meant = meant or (longer and [*dict.fromkeys((*longer, *close))])
+    known = "" if meant else _where_known(key, own, chain)
+    meant = meant or close
+    known = known or f" (did you mean {' or '.join(meant)}?)" * bool(meant)
     factors = ": --factors chooses what is resampled"
     return f"Unknown option: {flag}{factors * (key == 'unit' and '--factors' in there)}{known}"
 
