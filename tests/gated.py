@@ -58,5 +58,5 @@ def verdicts_of(*gates):
 
 
 def verdicts(gate, rows=ROWS):
-    """States of one gate."""
+    """The verdicts of one gate."""
     return [v.verdict for v in check([parse_gate(gate)], rows)]

@@ -2,6 +2,7 @@
 
 import math
 import re
+from functools import partial
 
 import msgspec
 import numpy as np
@@ -21,6 +22,7 @@ from truecost.study import run as run_study
 
 # -- the three verdicts
 
+free = partial(row, measure="imlm_gap")  # a measure that may be below 0
 ENDS = st.floats(-2, 2).map(lambda x: round(x, 3) + 0.0)  # without -0.0
 
 
@@ -37,7 +39,7 @@ def test_the_verdict_is_monotone_in_the_limit(ends, one, other):
     order = {"fail": 0, "undecided": 1, "pass": 2}
     strict, loose = sorted((one, other))
     found = [
-        order[check([Gate(measure="act_dcf", max_upper=limit)], [row(*ends)])[0].verdict]
+        order[check([Gate(measure="imlm_gap", max_upper=limit)], [free(*ends)])[0].verdict]
         for limit in (strict, loose)
     ]
     assert found[0] <= found[1]
@@ -46,7 +48,7 @@ def test_the_verdict_is_monotone_in_the_limit(ends, one, other):
 @given(intervals(), ENDS)
 def test_what_a_verdict_says_of_value_and_ends(ends, limit):
     value, lower, upper = ends
-    [verdict] = check([Gate(measure="act_dcf", max_upper=limit)], [row(*ends)])
+    [verdict] = check([Gate(measure="imlm_gap", max_upper=limit)], [free(*ends)])
     highest, lowest, wide = max(value, upper), min(value, lower), lower < upper
     assert (verdict.verdict == "pass") == (wide and highest <= limit)
     assert (verdict.verdict == "fail") == (wide and lowest > limit)
@@ -57,9 +59,9 @@ def test_what_a_verdict_says_of_value_and_ends(ends, limit):
 def test_a_lower_limit_is_the_mirror_of_an_upper_one(ends, limit):
     value, lower, upper = ends
     assume(value not in (0.0, 1.0))  # ends of rates, whose mirror images are none
-    [up] = check([Gate(measure="act_dcf", max_upper=limit)], [row(*ends)])
-    mirrored = row(-value, -upper, -lower, direction="higher")
-    [down] = check([Gate(measure="act_dcf", min_lower=-limit)], [mirrored])
+    [up] = check([Gate(measure="imlm_gap", max_upper=limit)], [free(*ends)])
+    mirrored = free(-value, -upper, -lower, direction="higher")
+    [down] = check([Gate(measure="imlm_gap", min_lower=-limit)], [mirrored])
     assert (up.verdict, up.units_needed) == (down.verdict, down.units_needed)
 
 
@@ -68,14 +70,14 @@ def test_so_many_units_decide_and_far_fewer_do_not(value, below, above, share):
     """Drawn in by sqrt(n / N) around its value, and .84 standard errors off, it meets the limit."""
     lower, upper = value - below, value + above
     limit = value + share * (above if share > 0 else below)
-    gate = Gate(measure="act_dcf", max_upper=limit)
-    [verdict] = check([gate], [row(value, lower, upper)])
+    gate = Gate(measure="imlm_gap", max_upper=limit)
+    [verdict] = check([gate], [free(value, lower, upper)])
     assume(verdict.units_needed is not None)
 
     def verdict_with(units):
         shrink = math.sqrt(100 / units) * (1 + 0.8416212 / 1.9599640)
         drawn_in = (value, value + (lower - value) * shrink, value + (upper - value) * shrink)
-        return check([gate], [row(*drawn_in)])[0].verdict
+        return check([gate], [free(*drawn_in)])[0].verdict
 
     assert verdict.units_needed > 200  # (1 + .84 / 1.96)^2 = 2.04 of an end on the limit
     assert verdict_with(verdict.units_needed * 1.0001) == ("pass" if value <= limit else "fail")
@@ -457,6 +459,7 @@ def test_the_variant_may_be_left_out_where_there_is_one():
         ("auc:max_upper=0.9", r"higher is better, so max_upper .* write min_lower=0\.9"),
         ("act_dcf:min_lower=0.9", r"lower is better, so min_lower .* write max_upper=0\.9"),
         ("auc:max_upper_delta=0.1,baseline=A", r"write min_lower_delta=-0\.1"),
+        ("act_dcf:max_upper=-1", "max_upper is -1, but act_dcf is never below 0"),
     ],
 )
 def test_a_gate_that_fits_no_row(gate, said):

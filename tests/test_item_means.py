@@ -117,7 +117,16 @@ def test_an_option_of_another_command_names_its_commands_or_its_place(capsys):
     said = "Unknown option: --lower. It is an option of truecost score, truecost transcripts score,"
     assert said in capsys.readouterr().err
     wrong = ("score a.csv --lower --higher", "compare a.csv b.csv --baseline a", "run a --prio 1")
-    for words in ("streams score a.jsonl --unit u", "run a.toml --prior 0.1", *wrong):
+    meant = (
+        *(
+            "terms score a --reference r",
+            "terms score a --queries q",
+            "transcripts score a --truth r",
+        ),
+        *("abba score a --threshold 1", "streams score a --half-width 1", "score a --half-width 1"),
+        *("protocol split a --group g", "gate a --max-upper 1"),
+    )
+    for words in ("streams score a.jsonl --unit u", "run a.toml --prior 0.1", *wrong, *meant):
         assert cli.run(words.split()) == 2
     assert [line.partition(" (see")[0] for line in capsys.readouterr().err.splitlines()] == [
         "truecost: Unknown option: --unit: --factors chooses what is resampled. It is an option of "
@@ -127,6 +136,14 @@ def test_an_option_of_another_command_names_its_commands_or_its_place(capsys):
         "truecost: there is no option --baseline here: the first file is the baseline of truecost "
         "compare; a study names it, baseline = 'NAME'",
         "truecost: Unknown option: --prio",
+        "truecost: Unknown option: --reference (did you mean --rttm?)",
+        "truecost: Unknown option: --queries (did you mean --kwlist?)",
+        "truecost: --truth is not an option here: the first file is the reference",
+        "truecost: Unknown option: --threshold (did you mean --threshold-a or --threshold-b?)",
+        "truecost: Unknown option: --half-width. It is an option of truecost streams plan",
+        "truecost: Unknown option: --half-width. It is an option of truecost plan",
+        "truecost: --group is not an option here: name the column with --map group=COLUMN",
+        "truecost: there is no option --max-upper here: write --gate MEASURE:max_upper=LIMIT",
     ]
 
 

@@ -217,5 +217,8 @@ def test_advice_says_what_is_missing(capsys):
 def test_messages_name_what_the_option_takes(table, capsys):
     shares = ["samples.csv", "--map", MAP, "--shares", "train:0.8"]
     refused(capsys, 2, "write NAME=SHARE, such as --shares train=0.8,dev=0.1,eval=0.1", *shares)
+    percent = [*shares[:-1], "train=80%,eval=20%"]
+    refused(capsys, 2, "--shares train=80% is not understood: write NAME=SHARE", *percent)
+    refused(capsys, 2, "; did you mean 0.8?", *percent)
     wrong = ["samples.csv", "--map", MAP, "--folds", "2", "--conditions", "nothing"]
     refused(capsys, 2, "name one of these", *wrong)

@@ -714,7 +714,8 @@ def test_intervals_of_nothing_say_why(capsys):
 def test_a_column_outside_the_map_is_told():
     tables = {"data": {"type": "llr", "unit": "speaker"}, "systems": {"a": {"file": NETWORK}}}
     with pytest.raises(
-        tc.UsageError, match=r"data\.unit is a key of the map: write data\.map\.unit"
+        tc.UsageError,
+        match=r'is a key of the map: write map = \{ unit = "COLUMN" \} under \[data\]',
     ):
         tc.run(tables)
 

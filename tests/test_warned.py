@@ -93,4 +93,6 @@ def test_rows_without_an_interval_are_told_once_for_each_reason():
     rows = scored(perfect, "auc", "min_cllr")
     assert [row.lower for row in rows] == [None, None]
     [said] = without_interval(rows)
-    assert said.startswith("auc (system) and 1 other row: no interval: the value is at an end")
+    assert said.startswith(
+        "auc (system) and 1 other row: no interval: the value, or the value without"
+    )

@@ -88,6 +88,8 @@ ELSEWHERE = {  # what people look for as a command of a task, or as an option, a
     "csv": "--table FILE.csv writes the table",
     "baseline": "the first file is the baseline of truecost compare; a study names it, baseline = "
     "'NAME'",
+    "max-upper": "write --gate MEASURE:max_upper=LIMIT",
+    "min-lower": "write --gate MEASURE:min_lower=LIMIT",
     "bootstrap": "intervals need no option; --method and --replicates change them",
 }
 OF_REFERENCE = ("--rttm", "--key", "--reference", "--labels")
@@ -300,7 +302,8 @@ def _unknown_option(error: Exception, flag: str, key: str) -> str:
     if meant and meant[0] in OF_REFERENCE and own and find(own[0]).leading:
         return f"{flag} is not an option here: the first file is the reference"
     longer = [name for name in there if name.startswith(f"{flag}-")]
-    close = get_close_matches(flag, there, n=1)
+    words = get_close_matches(flag.strip("-"), [name.strip("-") for name in there], n=1)
+    close = [f"--{word}" for word in words]
     meant = meant or (longer and [*dict.fromkeys((*longer, *close))])
     known = "" if meant else _where_known(key, own, chain)
     meant = meant or close

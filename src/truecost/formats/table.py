@@ -270,7 +270,7 @@ def refuse_repeated(
     shown = repeated if where is None else _placed(ids, repeated, where)
     if len(ids) >= 3 * (distinct := ids.n_unique()):
         rule = f"{rule.partition(':')[0]}, but {len(ids)} rows have {counted(distinct, 'id')}: if "
-        rule += "it is a column of units such as speakers, name it with --map unit=COLUMN, not id"
+        rule += "these are units, such as speakers, name another column with --map id=COLUMN"
     raise InputError(f"{source}: {occur} more than once: {first_five(shown)}; {rule}")
 
 

@@ -99,12 +99,14 @@ def _wanted(kind: Any, content: Any) -> str:
     """
     if kind in KINDS:
         return KINDS[kind].lower()
-    table = get_origin(kind) is dict or (
-        isinstance(kind, type) and issubclass(kind, msgspec.Struct)
-    )
-    if table and "file" in getattr(kind, "__struct_fields__", ()) and isinstance(content, str):
-        return f"a table, such as {{ file = {json.dumps(content, ensure_ascii=False)} }}"
-    return "a table, such as { KEY = VALUE }" if table and not isinstance(content, Mapping) else ""
+    struct = isinstance(kind, type) and issubclass(kind, msgspec.Struct)
+    if isinstance(content, Mapping) or not (struct or get_origin(kind) is dict):
+        return ""
+    first = content[0] if isinstance(content, list) and content else content
+    text = json.dumps(first, ensure_ascii=False) if isinstance(first, str) else "VALUE"
+    if fields := getattr(kind if struct else get_args(kind)[1], "__struct_fields__", ()):
+        text = f"{{ file = {text} }}" if "file" in fields else "{ KEY = VALUE }"
+    return f"a table, such as {text if struct else f'{{ NAME = {text} }}'}"
 
 
 def _fits(content: Any, kind: Any) -> bool:
@@ -126,7 +128,8 @@ def _unknown(content: Any, kind: Any, place: str, names: Collection[str] = ()) -
                 yield from _unknown(value, known[key], f"{place}{key}.")
                 continue
             if "map" in names and key in OF_MAP:
-                yield f"{place}{key} is a key of the map: write {place}map.{key} = COLUMN"
+                where = f" under [{place[:-1]}]" * bool(place)
+                yield f'{place}{key} is a key of the map: write map = {{ {key} = "COLUMN" }}{where}'
                 continue
             inner = next(iter(value), "") if isinstance(value, Mapping) else ""  # of a table
             sought, said = (inner, inner) if inner else (key, "it")
