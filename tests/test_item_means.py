@@ -129,8 +129,7 @@ def test_an_option_of_another_command_names_its_commands_or_its_place(capsys):
     for words in ("streams score a.jsonl --unit u", "run a.toml --prior 0.1", *wrong, *meant):
         assert cli.run(words.split()) == 2
     assert [line.partition(" (see")[0] for line in capsys.readouterr().err.splitlines()] == [
-        "truecost: Unknown option: --unit: --factors chooses what is resampled. It is an option of "
-        "truecost score, truecost transcripts score, truecost translation score, ...",
+        "truecost: --unit is not an option here: --factors chooses what is resampled",
         "truecost: Unknown option: --prior: set it in the study file, [application] prior",
         "truecost: --lower and --higher exclude each other: give one of them",
         "truecost: there is no option --baseline here: the first file is the baseline of truecost "

@@ -299,6 +299,8 @@ def _unknown_option(error: Exception, flag: str, key: str) -> str:
     if "--map" in there and any(key in known for known in keys):
         return f"{flag} is not an option here: name the column with --map {key}=COLUMN"
     meant = [n for n in MEANT.get(key.removesuffix("s"), MEANT.get(key, ())) if n in there][:1]
+    if key == "unit" and "--factors" in there:
+        return f"{flag} is not an option here: --factors chooses what is resampled"
     if meant and meant[0] in OF_REFERENCE and own and find(own[0]).leading:
         return f"{flag} is not an option here: the first file is the reference"
     longer = [name for name in there if name.startswith(f"{flag}-")]
@@ -308,8 +310,7 @@ def _unknown_option(error: Exception, flag: str, key: str) -> str:
     known = "" if meant else _where_known(key, own, chain)
     meant = meant or close
     known = known or f" (did you mean {' or '.join(meant)}?)" * bool(meant)
-    factors = ": --factors chooses what is resampled"
-    return f"Unknown option: {flag}{factors * (key == 'unit' and '--factors' in there)}{known}"
+    return f"Unknown option: {flag}{known}"
 
 
 def _where_known(key: str, own: list[str], chain: list[str]) -> str:
