@@ -299,10 +299,8 @@ def _check_costs(costs: Sequence[Sequence[float]]) -> None:
             f"rows, or one more column to abstain"
         )
     if not all(_in_range(c) and c >= 0 for row in costs for c in row):
-        raise UsageError(
-            f"the cost matrix {matrix_text(costs)} has an entry below 0 or not finite; expected 0, "
-            f"or numbers{RANGE.removeprefix(',')}"
-        )
+        shown = matrix_text(costs)
+        raise UsageError(f"the cost matrix {shown} has an entry that is neither 0 nor{RANGE[1:]}")
 
 
 @dataclass(frozen=True)

@@ -129,9 +129,8 @@ def _refuse_without(name: str, lifelong: Lifelong) -> None:
         raise UsageError(f"measure {name!r} needs scores on the lifelong set; {who} has none")
     if name in (*OFFLINES, AREA) and not lifelong.offline.height:
         raise UsageError(
-            f"measure {name!r}: {who} has no offline help: a table gives it in a column cost, "
-            f"seconds, words, actions or answers, and a log in events of the set offline"
-            f"{answers_within(lifelong)}"
+            f"measure {name!r}: {who} has no offline help (a table has it in a column, such as "
+            f"cost or seconds, and a log in events with set offline){answers_within(lifelong)}"
         )
     if name in ON_TEST and not lifelong.test.effort.height:
         raise UsageError(
