@@ -414,7 +414,7 @@ def test_lists_help_and_schema_say_the_same(task, capsys):
         taken = options_of(face, verb)
         assert {o.flag for o in taken} == {n for n, one in listed.items() if verb in one["verbs"]}
         for option in taken:
-            said = f"{option.flag} {option.option.help}"
+            said = f"{option.flag} {option.text}"
             said += f" Default: {option.default}." if option.default else ""
             assert {*said.split()} <= shown, option.flag
             assert listed[option.flag]["default"] == option.default

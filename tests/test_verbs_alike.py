@@ -55,11 +55,11 @@ def test_unit_and_resample_mean_one_thing(task):
     for verb in find(task).verbs:
         known = {option.name: option for option in options_of(find(task), verb)}
         if "unit" in known:
-            assert not known["unit"].choices  # a column
+            assert not known["unit"].words  # a column
             assert {known["unit"].table} <= {"map", "lifelong"}
         if "resample" in known:
             assert known["resample"].table == "interval"
-            assert {*known["resample"].choices} <= {"multinomial", "poisson", "blocks", "half"}
+            assert {*known["resample"].words} <= {"multinomial", "poisson", "blocks", "half"}
         assert ("factors" in known) == (
             task in ("terms", "streams", "lifelong") and verb != "validate"
         )

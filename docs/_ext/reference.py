@@ -205,6 +205,10 @@ def better_of(measure: Measure) -> str:
 
 def advised(advice: str) -> str:
     """The advice of a measure, whose name stands before it elsewhere, with a subject."""
+    if not advice.startswith("it "):  # where "it" could also be the threshold
+        advice = re.sub(r"(?<=: )it (?=shows)|(?<=so )it |(?<=and )it ", "the measure ", advice)
+        advice = advice.replace("read it ", "read the measure ")
+
     if found := re.match(r"its ((?:chance )?\w+) (.*)", advice):
         return f"The {found[1]} of this measure {found[2]}"
     verb = re.match(r"(?:it )?(?!speakers)(\w+s\b.*)", advice)
@@ -223,6 +227,8 @@ def explained(text: str, module: str, notes: list[str]) -> list[nodes.Node]:
         body.insert(after + 1, defined(symbols))
     facts = re.split(r"(?<=\.) (?=[A-Z])", whole[place:].strip()) if found else []
     facts = [f"Source: {fact}" if SOURCE.match(fact) else fact for fact in facts]
+    if notes and facts and all(said.startswith("Source: ") for said in (facts[-1], notes[0])):
+        facts[-1] = f"{facts[-1].rstrip('.')}; {notes.pop(0).removeprefix('Source: ')}"
     lines = [nodes.line("", "", *words(fact)) for fact in (*facts, *notes)]
     return [*body, nodes.line_block("", *lines)] if lines else body
 

@@ -4,14 +4,15 @@ import re
 
 from notation import is_formula
 
-_OF_TARGET = "with the costs Cm (miss) and Cf (false alarm) and the prior P of a target"
-_PTAR = ("Ptar", f"effective prior, `Cm P / (Cm P + Cf (1 - P))`, {_OF_TARGET}")
+_PTAR = ("Ptar", "effective prior, `Cm P / (Cm P + Cf (1 - P))`")
+_COSTS = ("Cm, Cf", "cost of a miss and of a false alarm")
+_PRIOR = ("P", "prior of the target")
 _CLASSES = {
     r"P_k|P_c|P_j": ("P_k", "prior of class k"),
     r"R(?=\[)": ("R[k, d]", "share of the trials of class k with decision d"),
     r"J(?=\[)": (
         "J[k, d]",
-        "share of class k with decision d among all trials, weighted by the priors",
+        "share of trials of class k with decision d among all trials, at the priors",
     ),
     r"c(?=\[)": ("c[k, d]", "cost of decision d for a trial of class k"),
     r"K": ("K", "number of classes"),
@@ -19,26 +20,26 @@ _CLASSES = {
         "mean_k",
         "mean over the trials of class k",
     ),
-    r"Q_k": ("Q_k", "share of the decisions for class k, weighted by the priors"),
+    r"Q_k": ("Q_k", "share of the decisions for class k, at the priors"),
 }
 _DETECTION = {
-    r"Cm|Cf": ("Cm, Cf", "cost of a miss and of a false alarm"),
-    r"P": ("P", "prior of the target"),
+    r"Cm|Cf|Ptar": _COSTS,
+    r"P|Ptar": _PRIOR,
     r"Ptar": _PTAR,
     r"Pmiss|Pfa": ("Pmiss, Pfa", "miss rate and false-alarm rate"),
     r"llr": ("llr", "natural-log likelihood ratio of a trial"),
     r"mean_tar|mean_non": ("mean_tar, mean_non", "mean over targets, mean over nontargets"),
-    r"M?TWV": ("TWV", "term-weighted value; MTWV is its maximum over thresholds"),
+    r"TWV": ("TWV", "term-weighted value of keyword search"),
+    r"MTWV": ("MTWV", "maximum term-weighted value of keyword search"),
 }
 _TRIALS = _CLASSES | _DETECTION
 _TERMS = {
     r"Pmiss": ("Pmiss(q)", "share of the targets of query q that are missed"),
     r"Pfa": ("Pfa(q)", "share of the nontargets of query q that are accepted"),
     r"mean_q": ("mean_q", "mean over the queries that have targets"),
-    r"beta": (
-        "beta",
-        f"`Cf (1 - P) / (Cm P)`, {_OF_TARGET}",
-    ),
+    r"beta|Ptar": _COSTS,
+    r"(?:beta|Ptar)": _PRIOR,
+    r"beta": ("beta", "`Cf (1 - P) / (Cm P)`"),
     r"Nact": ("Nact(q)", "number of targets of query q"),
     r"ATWV|TWV": (
         "TWV",
@@ -64,7 +65,7 @@ SYMBOLS = {
     "diarization.measures": {
         r"T": ("T", "duration of a stretch of time without a change of speakers"),
         r"Nref|Nsys": ("Nref, Nsys", "number of speakers of reference and output in this stretch"),
-        r"Ncorrect": ("Ncorrect", "number of speakers that are in both and assigned to each other"),
+        r"Ncorrect": ("Ncorrect", "number of pairs of assigned speakers in which both speak"),
     },
     "abba.measures": {
         r"P(?=\()": (
@@ -77,23 +78,23 @@ SYMBOLS = {
         r"N_ann": ("N_ann", "number of annotations"),
         r"N_fp|N_fn": ("N_fp, N_fn", "number of false alarms and of misses"),
         r"N_target|N_nontarget": ("N_target, N_nontarget", "number of targets and of nontargets"),
-        r"Cm|Cf": _DETECTION[r"Cm|Cf"],
-        r"P": _DETECTION[r"P"],
+        r"Cm|Cf": _COSTS,
+        r"P": _PRIOR,
         r"Pmiss|Pfa": _DETECTION[r"Pmiss|Pfa"],
     },
     "lifelong.measures": {
         r"M_i|M_k|M_1": ("M_i", "the scored version of the system; M_0 is the initial version"),
         r"t_j": ("t_j", "time j of the test set"),
-        r"l_1|l_i|l_k": ("l_i", "time at which version i learnt"),
+        r"l_1|l_i|l_k": ("l_i", "time at which version i learned"),
         r"P": ("P(t_j)", "weight of time t_j in the user policy"),
         r"s(?=\()": ("s(M_i, t_j)", "score of version i on the items of time t_j"),
         r"S_base(?!\))": ("S_base", "score of the outputs before help"),
-        r"S_adapt(?!\))": ("S_adapt", "score of the final outputs after help"),
+        r"S_adapt(?!\))|S_pen": ("S_adapt", "score of the final outputs after help"),
         r"S_imp(?!\))": (
             "S_imp",
             "score of the outputs before help, with the corrected parts made wrong",
         ),
-        r"(?<!\()S_cor": (
+        r"(?<!\()S_cor|S_pen": (
             "S_cor",
             "score of the outputs before help, with the corrected parts made right",
         ),

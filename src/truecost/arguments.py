@@ -353,13 +353,13 @@ def _named(given: Any, option: Declared) -> Any:
 
 def _misfit(option: Declared, given: Any) -> str:
     """A message about an invalid value of an option, with what to give."""
-    if not option.choices:
+    if not option.words:
         known = KINDS.get(option.kind, "")
         said = f"{option.flag} is {shown_as(given)}"
         return f"{said}: give {known or option.values.replace('; comma-separated', ' or several')}"
-    meant = near(given, option.choices)
+    meant = near(given, option.words)
     shown = repr(given) if isinstance(given, str) else shown_as(given)
-    return f"{option.flag} is {shown}{meant}: choose one of {', '.join(map(str, option.choices))}"
+    return f"{option.flag} is {shown}{meant}: choose one of {', '.join(option.words)}"
 
 
 def _plain(given: Any) -> Any:

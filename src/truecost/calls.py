@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 def score(data: Any = None, /, **options: Any) -> "Outcome":
     """Compute the costs and error rates of systems, with confidence intervals.
 
-    Each option of the command `truecost TASK score` is an argument with the same name, with
-    underscores instead of hyphens.
+    Each option of the command `truecost TASK score` is an argument of the same name; hyphens become
+    underscores.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def score(data: Any = None, /, **options: Any) -> "Outcome":
         Data of the systems. Leave it out if arrays are given by name (`scores=`, `labels=`), or if
         ``config`` names the files. Possible values:
 
-        - a path, or a list of paths (one for each system);
+        - a path, or a list with the path of each system;
         - a frame of polars, pandas, pyarrow, DuckDB or Hugging Face datasets;
         - a mapping of column names to arrays;
         - a mapping of system names to any of these values.
@@ -50,25 +50,25 @@ def score(data: Any = None, /, **options: Any) -> "Outcome":
         ranks and gates.
     subsets : str, sequence of str or mapping of str to str, optional
         Subsets of the data: columns (each value of a column is a subset) or conditions such as
-        `"duration < 2"`. A mapping has a name for each: `{"short": "duration < 2"}`.
+        `"duration < 2"`. A mapping also names them: `{"short": "duration < 2"}`.
     worst : int, optional
         Number of worst items (utterances, sentences, recordings) of each system that are stored
-        with their alignment.
+        with their alignment. Default: 5.
     config : path, optional
-        Study file (TOML). Its settings are used for arguments that are not given.
+        Study file (TOML), whose settings are used where no argument is given.
     progress : callable, optional
         Function that is called with the current step, the number of finished replicates, and the
         number of all replicates.
     **options
-        Options of the task: ``type``, ``prior``, ``replicates``, ``key``, ... For an option that
-        names a file, a frame is possible too. Each key of the option `--map` (``id``, ``label``,
-        ``unit``, ``weight``, ...) is an argument as well: a text is the name of a column, an array
-        contains the values.
+        Options of the task: ``type``, ``prior``, ``replicates``, ``key``, ... An option that names
+        a file also accepts a frame. Each key of the option `--map` (``id``, ``label``, ``unit``,
+        ``weight``, ...) is also an argument: either a text, the name of a column; or an array, the
+        values themselves.
 
         If each trial compares two speakers, ``unit`` is a tuple of two columns or arrays:
-        `unit=("enrol", "test")`. If the two sides are different kinds of units, use ``unit`` and
-        ``unit2``. A single column with the names of both speakers (`ann-bob`) is wrong: each pair
-        would then be a unit of its own.
+        `unit=("enrol", "test")`. If the two sides are units of different kinds (speaker and
+        phrase), use ``unit`` and ``unit2``. A single column with the names of both speakers
+        (`ann-bob`) is wrong: each pair would then be a unit of its own.
 
     Returns
     -------
@@ -108,7 +108,7 @@ def score_system(record: "Record", scoring: "Scoring") -> "Estimates":
     Returns
     -------
     Estimates
-        List of ``Estimate``; values of subsets come last.
+        List of ``Estimate``: the values of the whole data, and then those of subsets.
 
     Raises
     ------
@@ -132,15 +132,15 @@ def score_system(record: "Record", scoring: "Scoring") -> "Estimates":
 
 
 def compare(data: Any = None, /, **options: Any) -> "Outcome":
-    """Compare systems with the first system: differences and ratios, with paired confidence
+    """Compare each system with the first system: differences and ratios, with paired confidence
     intervals.
 
     Parameters
     ----------
     data, **options
         Arguments of :func:`truecost.score`, with data of at least two systems for the same trials
-        or items. The first system is the baseline. For arrays, give a mapping with the name of
-        each system: `scores={"old": a, "new": b}`.
+        or items. The first system is the baseline. Arrays need the names of the systems, in a
+        mapping: `scores={"old": a, "new": b}`.
 
     Returns
     -------
@@ -150,7 +150,7 @@ def compare(data: Any = None, /, **options: Any) -> "Outcome":
     Raises
     ------
     UsageError, InputError
-        The errors of :func:`truecost.score`, and a UsageError if there are fewer than two systems.
+        As :func:`truecost.score`; also a UsageError if there are fewer than two systems.
 
     Examples
     --------
@@ -175,14 +175,14 @@ def plan(data: Any = None, /, *, half_width: float | None = None, **options: Any
     data, **options
         Arguments of :func:`truecost.score`.
     half_width : float, optional
-        Wanted half-width of the intervals, on the scale of the measure (0.05 for 5%). Default:
-        half of the present half-width.
+        Wanted half-width of the intervals, on the scale of the measure (0.05 for 5 percentage
+        points). Default: half of the present half-width.
 
     Returns
     -------
     Outcome
-        Result with the attribute ``planned``: for each value the present and the wanted half-width,
-        and the present number of units, the number needed, and their difference.
+        Result with the attribute ``planned``, which contains for each value the present and wanted
+        half-width, the present and needed number of units, and how many are missing.
 
     Examples
     --------
@@ -203,8 +203,8 @@ def plan(data: Any = None, /, *, half_width: float | None = None, **options: Any
 
 
 def threshold(data: Any = None, /, **options: Any) -> "Outcome":
-    """Choose a threshold that keeps an error rate within a limit, or has the lowest cost, and
-    evaluate it.
+    """Choose a threshold with an error rate within a limit, or with the lowest cost, and evaluate
+    the threshold.
 
     Parameters
     ----------
@@ -218,22 +218,21 @@ def threshold(data: Any = None, /, **options: Any) -> "Outcome":
 
         Further arguments:
 
-        - ``by``: what must be within the limit. "point" (default): the error rate itself. "upper":
-          the upper end of its confidence interval.
-        - ``test``: path or frame of further data, on which the threshold is evaluated.
+        - ``by``: quantity that must be within the limit: the error rate ("point", default), or the
+          upper end of its confidence interval ("upper").
+        - ``test``: path or frame of other trials, on which the threshold is evaluated.
 
-        With ``task="abba"``, the arguments are the options of `truecost abba threshold`.
+        With ``task="abba"``, the arguments are instead the options of `truecost abba threshold`.
 
     Returns
     -------
     Outcome
-        Result whose :meth:`Outcome.described_as` gives the chosen threshold (``Chosen``).
+        Result; its method ``described_as(Chosen)`` returns the chosen thresholds.
 
     Raises
     ------
     UsageError, InputError
-        The errors of :func:`truecost.score`, and an error if there is no rule, or no threshold is
-        within the limit.
+        As :func:`truecost.score`; also if there is no rule, or no threshold is within the limit.
 
     Examples
     --------
@@ -255,16 +254,16 @@ def validate(data: Any = None, /, *, strict: bool = False, **options: Any) -> "O
     Parameters
     ----------
     data, **options
-        Arguments of :func:`truecost.score`, and optionally what the data must contain: ``trials``
-        (the required trials) or ``ids`` (the ids of the required items), each a path, a frame or a
-        list.
+        Arguments of :func:`truecost.score`. Optionally also ``trials`` (the trials that the data
+        must contain) or ``ids`` (the ids of the items that the data must contain): a path, a frame
+        or a list.
     strict : bool
-        Treat warnings as errors. Default: False.
+        Whether warnings count as errors. Default: False.
 
     Returns
     -------
     Outcome
-        Result with the attributes ``checks`` and ``valid``, without values.
+        Result without values; its attributes ``checks`` and ``valid`` contain the findings.
 
     Examples
     --------
@@ -288,17 +287,18 @@ def validate(data: Any = None, /, *, strict: bool = False, **options: Any) -> "O
 
 
 def leaderboard(data: Any = None, /, *, keep_going: bool = False, **options: Any) -> "Outcome":
-    """Rank systems by the first measure; the rank is 1 plus the number of better systems.
+    """Rank systems by the first measure. The rank is 1 plus the number of better systems.
 
-    A system counts as better only if the interval of the difference, corrected for the number of
-    comparisons, excludes 0.
+    A system is better than another if the interval of their difference, corrected for the number
+    of comparisons, excludes 0.
 
     Parameters
     ----------
     data, **options
         Arguments of :func:`truecost.compare`.
     keep_going : bool
-        Leave out invalid systems with a warning for each. Default: an invalid system is an error.
+        Whether invalid systems are left out, each with a warning. Default: False, an invalid system
+        is an error.
 
     Returns
     -------

@@ -44,6 +44,16 @@ PolicyKind = Literal["recent", "uniform", "conservative", "table"]
 Normalise = Literal["lowercase", "none"]
 Scheme = Literal["multinomial", "poisson", "blocks"]
 Method = Literal["auto", "percentile", "bca"]
+SCHEMES: dict[str, str] = {
+    "multinomial": "as many units as in the data",
+    "poisson": "each unit a Poisson number of times",
+    "blocks": "blocks of consecutive units",
+}
+METHODS: dict[str, str] = {
+    "auto": "chosen for each measure",
+    "percentile": "percentiles of the replicates",
+    "bca": "bias-corrected percentiles of the replicates",
+}
 Ends = Literal["auto", "percentile", "bca", "delta"]  # how the ends of an interval were made
 ICC = 0.1  # of the trials of a unit, as far as the data do not show it
 MachineMethod = Literal["spline", "poly3", "affine", "pav"]  # of machine labels
@@ -94,8 +104,8 @@ ITEM_MAP_KEYS: dict[str, str] = {  # of items of any task
     "id": "id of the utterance or sentence, by which files are joined",
     "unit": "unit (speaker, document): its items are resampled together",
     "unit2": "second unit, crossed with the first",
-    "stratum": "stratum of the unit: units are drawn within each stratum; with --resample "
-    "blocks, the stream of the unit",
+    "stratum": "stratum of the unit: units (with --resample blocks: blocks of units) are drawn "
+    "within each stratum",
     "weight": "weight of the item (inverse inclusion probability)",
 }
 PROTOCOL_MAP_KEYS: dict[str, str] = {  # of tables of samples

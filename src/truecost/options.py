@@ -40,8 +40,8 @@ class Option:
 
     Attributes
     ----------
-    help : str
-        Help text: a noun phrase or an imperative.
+    help, meanings : str, and mapping of str to str
+        Help text: a noun phrase or an imperative; after it, what each allowed word means.
     default, shown : object, optional, and str
         Value where the option is not given; its name in words ("its share in the data").
     group : str
@@ -72,6 +72,7 @@ class Option:
     """
 
     help: str = field(kw_only=False)
+    meanings: Mapping[str, str] = field(default_factory=dict)
     default: Any = None
     shown: str = ""
     group: str = ""
@@ -182,11 +183,6 @@ class Declared:
         return get_origin(self.kind) is tuple
 
     @property
-    def choices(self) -> tuple[Any, ...]:
-        """The allowed words; empty where any value is allowed."""
-        return get_args(self.kind) if get_origin(self.kind) is Literal else ()
-
-    @property
     def single(self) -> Any:
         """The type of one value, where there may be several."""
         return get_args(self.kind)[0] if self.many and get_args(self.kind) else self.kind
@@ -219,9 +215,16 @@ class Declared:
         return f"{option.default:g}" if number else str(option.default)
 
     @property
+    def text(self) -> str:
+        """The help text, with the meanings of the allowed words."""
+        known = self.option.meanings
+        said = ", ".join(f"{word} ({known[word]})" for word in self.words if word in known)
+        return f"{self.option.help.removesuffix('.')}: {said}." if said else self.option.help
+
+    @property
     def help(self) -> str:
         """The help text and the default."""
-        return f"{self.option.help} Default: {self.default}." if self.default else self.option.help
+        return f"{self.text} Default: {self.default}." if self.default else self.text
 
     def check(self, value: Any, door: str) -> None:
         """Refuse values of a table that are out of range: UsageError."""
@@ -309,12 +312,8 @@ def defaults_of(table: type) -> dict[str, Any]:
 
 
 def check(table: "PartialTable", door: str = "flag", place: str = "") -> None:
-    """Refuse what a table gives and is out of its range: UsageError.
-
-    Parameters
-    ----------
-    door : {"flag", "key", "place"}
-        Kind of name in messages: flag; key of a study; or key after `place`, if given.
+    """Refuse what a table gives and is out of its range: UsageError, with the names of a `door`
+    ("flag", "key", "place"), or with keys after `place`, if it is given.
     """
     check_fields(table, type(table), door, place)
 

@@ -29,9 +29,9 @@ class Prices(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     """Table ``[prices]`` of a study: prices of errors, people, computing and waiting, in one
     currency.
 
-    The measure ``total_cost`` is the sum of price times amount. Each kind of error needs a price,
-    which may be 0; any other amount without a price is left out. A price of an amount that was not
-    measured is an error, because the amount would count as 0.
+    The measure ``total_cost`` is the sum of prices times amounts. Each kind of error needs a price,
+    which may be 0. Other amounts (time, memory) without a price do not count. A price is refused if
+    its amount was not measured, because the amount would count as 0.
     """
 
     __table__: ClassVar[str] = "prices"
@@ -71,7 +71,7 @@ class Prices(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def amounts(self) -> dict[str, float]:
-        """The given prices, by key."""
+        """The prices that were given, by key, without the currency."""
         return {key: value for key, value in self.given().items() if key != "currency"}
 
 
@@ -84,7 +84,7 @@ def prices_by_unit(keys: Iterable[str]) -> str:
         unit = "per hour" if what.startswith("an hour") else "per error"
         found["per GB and hour" if what.startswith("a GB") else unit].append(key)
     said = [f"{', '.join(of)} ({unit})" for unit, of in found.items() if of]
-    return f"{', '.join(said)}, currency (its name)"
+    return f"{', '.join(said)}, currency (a name)"
 
 
 def _entries(text: str, flag: str) -> tuple[tuple[str, str], ...]:

@@ -133,7 +133,7 @@ def compare_systems(
         One object for all systems, or a list with one for each system if thresholds or training
         priors differ.
     dims : mapping of str to str, optional
-        Further names to store in the rows, such as `{"collection": "noisy"}`.
+        Further entries of `dims` in the rows, such as `{"collection": "noisy"}`.
     paired : bool
         Whether the trials of all systems are already the same, in the same order. Default: the
         trials are matched by their ids.

@@ -125,16 +125,13 @@ def choosing_of(face: Face, verb: str) -> dict[str, dict[str, Any]]:
 def _task_option(option: Declared, face: Face) -> Declared:
     """An option with the words and the default of a task."""
     if option.key in face.words:
-        lost = "|".join(str(c) for c in option.choices if c not in face.words[option.key]) or "$"
-        said = re.sub(rf", (?:{lost}) \([^)]*\)", "", option.option.help)
         option = replace(option, kind=Literal[face.words[option.key]])
-        option = replace(option, option=replace(option.option, help=said))
     if option.key == "map" and face.map_keys:
         keys = ", ".join(face.map_keys)
         said = f"Columns, as KEY=COLUMN,...; the keys are {keys} (truecost list map {face.name})."
         option = replace(option, option=replace(option.option, help=said))
     if option is PRICE:
-        said = f"Price, as KEY=VALUE; may be repeated: {prices_by_unit(face.prices)}."
+        said = f"Price, as KEY=VALUE; may be repeated. Keys: {prices_by_unit(face.prices)}."
         option = replace(option, option=replace(option.option, help=said))
     if option.key not in face.shown:
         return option
@@ -374,7 +371,7 @@ def _as_code(option: Declared, word: str) -> str:
     """The word after a flag as code, if it is a value and no part of the sentence."""
     if VALUE.fullmatch(word):
         return word
-    choices = {*map(str, option.choices)}
+    choices = {*map(str, option.words)}
     if "+" in word or (word and {*word.split("|")} <= choices):
         return " or ".join(f'"{one}"' for one in word.split("|"))
     return ""

@@ -63,9 +63,9 @@ class Affine(Scaled):
         """Fit scale a and offset b: the minimum of the prior-weighted logistic loss.
 
         Loss: P/T sum over targets of ln(1 + exp(-(a s + b + logit P))) + (1-P)/N sum over
-        nontargets of ln(1 + exp(a s + b + logit P)), in nats; P is the prior of a target, T and N
-        are the weights of targets and nontargets. The minimum is found by Newton's method on
-        standardised scores.
+        nontargets of ln(1 + exp(a s + b + logit P)), in nats; s is the score, P the prior of a
+        target, T and N are the total weights of targets and nontargets. The minimum is found by
+        Newton's method on standardised scores.
 
         Parameters
         ----------
@@ -108,7 +108,8 @@ class Affine(Scaled):
 class AffineClasses(Scaled):
     """Affine calibrator of classes: log p_k = scale * score_k + offset_k + ln P_k, normalised.
 
-    The sum of the offsets is 0. `priors` are the P_k of the minimised loss.
+    p_k is the posterior of class k. The sum of the offsets is 0. `priors` are the P_k of the
+    minimised loss.
     """
 
     offsets: tuple[float, ...]  # one a class; they sum to 0
@@ -139,7 +140,7 @@ class AffineClasses(Scaled):
         priors : array_like, shape (K,), optional
             Priors P, each above 0. Default: the shares in the data.
         training : array_like, shape (K,), optional
-            Priors that the scores contain; no effect, because the offsets absorb them.
+            Priors that the scores contain. They have no effect: the offsets absorb them.
         weights : array_like, shape (N,), optional
             Weights of the trials, at least 0. Default: 1.
         ridge : float

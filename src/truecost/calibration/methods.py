@@ -31,12 +31,13 @@ Stretches = tuple[tuple[float, float], ...]
 class Cubic(Fitted):
     """Calibrator by a cubic polynomial p: llr = logit p(score) - logit P, in nats.
 
-    p = c0 + c1 z + c2 z^2 + c3 z^3 with z = (2 score - low - high) / (high - low), from -1 to 1. If
-    the polynomial decreases or leaves [0, 1], a monotone spline (`fallback`) replaces it. A score
-    outside the range of the training scores has the value of the nearest training score. p is
-    clipped to [clip, 1 - clip] with clip = 1 / (n + 2) for n training trials, so that likelihood
-    ratios are finite; 1 / (n + 2) is Laplace's probability of a class that does not occur in n
-    trials.
+    p = c0 + c1 z + c2 z^2 + c3 z^3 with z = (2 score - low - high) / (high - low), from -1 to 1,
+    where `low` and `high` are the lowest and the highest training score. If the polynomial
+    decreases (in the ranges `falls` of the scores) or is outside [0, 1] (in the ranges `leaves`), a
+    monotone spline (`fallback`) replaces it. A score outside the range of the training scores has
+    the value of the nearest training score. p is clipped to [clip, 1 - clip] with clip = 1 / (n +
+    2) for n training trials, so that likelihood ratios are finite; 1 / (n + 2) is Laplace's
+    probability of a class that does not occur in n trials.
 
     Examples
     --------
@@ -198,10 +199,10 @@ def _stretches(at: Floats, bad: npt.NDArray[np.bool_], reach: int) -> Stretches:
 class Pav(Fitted):
     """Calibrator by pooled adjacent violators: llr = llrs[k] for a score in block k, in nats.
 
-    A score between two blocks has the value of the nearer one: the fit contains no information
-    about values in between, and this rule treats targets and nontargets alike. The llrs increase
-    strictly. A first block without targets has -inf and a last one without nontargets +inf, except
-    with Laplace's rule.
+    Block k contains the scores from edges[k - 1] to below edges[k]. Each edge is halfway between
+    the training scores of two blocks, so a score between two blocks has the value of the nearer
+    block; this rule treats targets and nontargets alike. The llrs increase strictly. A first block
+    without targets has -inf and a last block without nontargets +inf, except with Laplace's rule.
 
     Examples
     --------
@@ -237,7 +238,8 @@ class Pav(Fitted):
             Arrays as in `Affine.fit`; infinite scores are allowed.
         laplace : bool
             Whether Laplace's rule is used: a target and a nontarget of weight 1 are added below all
-            scores and above all scores, so that each llr is finite (Brümmer and du Preez 2006).
+            scores, and two more above all scores, so that each llr is finite (Brümmer and du Preez
+            2006).
 
         Raises
         ------

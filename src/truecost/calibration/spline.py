@@ -25,7 +25,11 @@ TAIL = 0.005  # share of each class beyond the knots, at most
 
 @dataclass(frozen=True, eq=False)
 class Spline(Fitted):
-    """Calibrator by an increasing cubic spline, in nats; linear outside the outer knots."""
+    """Calibrator by an increasing cubic spline, in nats; linear below `low` and above `high`.
+
+    `coefficients` are those of the B-splines. `collapsed` states whether the fit used means of
+    trials with nearly equal scores (see `fit`).
+    """
 
     low: float  # outer knots
     high: float
@@ -57,8 +61,9 @@ class Spline(Fitted):
         few overlapping trials would give llrs of hundreds of nats. If a fold cannot be fitted with
         a value, this value and all smaller ones are excluded.
 
-        With more than 5,000 trials, trials of a class within 1/50 of an interval are replaced by
-        their mean, so that the time of a fit depends little on their number.
+        With more than 5,000 trials, each interval is divided into 50 parts, and the trials of a
+        class in one part are replaced by their mean. The time of a fit then depends little on the
+        number of trials.
 
         Parameters
         ----------

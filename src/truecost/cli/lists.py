@@ -82,7 +82,7 @@ def options(task: str | None) -> list[dict[str, Any]]:
             "name": option.flag,
             "section": option.place,
             "text": f"{option.help} ({option.values})",
-            "meaning": option.option.help,
+            "meaning": option.text,
             "values": option.values,
             "default": option.default,
             "verbs": [v for v in verbs if option.key in {o.key for o in options_of(face, v)}],

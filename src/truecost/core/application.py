@@ -182,7 +182,7 @@ class Application:
 
     def matrix(self, classes: int) -> Floats:
         """Cost matrix, float64, shape (classes, decisions): the given costs, else 0 for right and 1
-        for wrong decisions. If there are more decisions than classes, the last one is to abstain.
+        for wrong decisions. With more decisions than classes, the last decision is to abstain.
 
         Raises
         ------

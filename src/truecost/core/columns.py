@@ -32,8 +32,8 @@ def mean(totals: Totals, _: Application, column: str) -> Result:
     """Weighted mean of a column of numbers: `sum_i w_i x_i / sum_i w_i`.
 
     x_i is the number of trial i, and w_i its weight (default: 1). The parameter is the name of the
-    column. Range and unit are those of the column; the user states which values are better. No
-    naive baseline. Undefined if all weights are 0.
+    column. Range and unit are those of the column; the user states which values are better
+    (`--higher`, `--lower`). No naive baseline. Undefined if all weights are 0.
     """
     return share(totals.sums(part_of(column), "value"), totals.sums(part_of(column), "n")), NONE
 

@@ -131,18 +131,18 @@ def _documented(function: Callable[..., Any], doc: str) -> Callable[..., Any]:
 
 
 _SAID = {
-    "total_cost": "Total cost: sum of price times measured amount, over all prices that are given."
-    "\n\nRange [0, inf); lower is better. Naive baseline: the cheaper of two systems: a "
-    "person does everything; or nobody helps, and everything is rejected or stays unchanged."
+    "total_cost": "Total cost: sum of price times amount over all given prices.\n\nRange [0, inf); "
+    "lower is better. Naive baseline: the cheaper of a person who does everything and a system "
+    "that rejects everything (lifelong learning: never learns); in AB/BA, always the person."
 } | {
     name: f"{what}.\n\nRange [0, inf); lower is better. No naive baseline. Undefined without price."
     for name, what in {
         "cost_misses": "Number of misses times the price of a miss",
         "cost_false_alarms": "Number of false alarms times the price of a false alarm",
         "cost_errors": "Number of wrong classes, words or seconds of speech times the price of one",
-        "cost_person": "Hours of the person times the price of an hour",
+        "cost_person": "Hours that the person works times the price of an hour",
         "cost_computing": "Hours of CPU and GPU and GB-hours of memory, each times its price",
-        "cost_waiting": "Hours of waiting times the price of an hour",
+        "cost_waiting": "Hours of waiting for answers times the price of an hour",
     }.items()
 }
 

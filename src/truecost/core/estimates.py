@@ -94,8 +94,8 @@ def estimate(
     - `bca`: percentile interval with corrections for bias and skewness (Efron 1987; DiCiccio and
       Efron 1996).
 
-    `auto` and `bca` need a jackknife: they leave out each unit, or each of about 1,000 groups if
-    there are more than 1,000 units.
+    `auto` and `bca` need a jackknife: they leave out each unit in turn, or each of about 1,000
+    groups if there are more than 1,000 units.
 
     Parameters
     ----------

@@ -123,7 +123,7 @@ class Factor:
     Parameters
     ----------
     name : str
-        Name of the factor; part of the random key and of the signature.
+        Name of the factor, on which the random weights and the signature depend.
     labels : ndarray, shape (units,)
         Sorted labels of the units.
     strata : ndarray of int, shape (units,), optional
@@ -131,7 +131,7 @@ class Factor:
     sizes : ndarray of int, shape (units,), optional
         Number of units with equal data that each label represents. Default: 1. The counts of a
         label are the counts of one such unit; the weight of the label in a replicate is the number
-        of draws of any of them. A million units with a hundred different counts are drawn as fast
+        of draws of its units. A million units with a hundred different counts are drawn as fast
         as a hundred units.
     tied : ndarray of int, shape (labels,), optional
         Unit of each label, from 0, if several labels form one unit and have the same weight in
@@ -147,7 +147,7 @@ class Factor:
 
     Examples
     --------
-    Two users with data, and 7 users without data that one label represents:
+    Two users with data, and one label that represents 7 users without data:
 
     >>> import numpy as np
     >>> import truecost as tc
@@ -206,7 +206,7 @@ class Factor:
     ) -> tuple["Factor", npt.NDArray[np.int32]]:
         """Factor of a column, and the code (int32) of the unit of each row.
 
-        With `strata`, the stratum of each row, each distinct pair of stratum and label is a unit
+        If `strata` gives the stratum of each row, each distinct pair of stratum and label is a unit
         with the label "stratum/label". Units are sorted by stratum, then by label.
 
         Examples

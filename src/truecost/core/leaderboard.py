@@ -201,14 +201,14 @@ def _hold_together(rows: Sequence[Estimate]) -> Bools:
 
 
 def standings(estimates: Sequence[Estimate]) -> tuple[Standing, ...]:
-    """Rank systems by one measure, best first; all intervals of places are valid together.
+    """Rank systems by one measure, best first.
 
-    Systems with an undefined value come last; systems with equal values are sorted by name.
+    Systems with equal values are sorted by name; systems with an undefined value come last.
 
     Parameters
     ----------
     estimates : sequence of Estimate
-        Value of each system for the same measure, trials and plan.
+        Value of each system, all for the same measure, trials and resampling plan.
 
     Returns
     -------
@@ -220,7 +220,7 @@ def standings(estimates: Sequence[Estimate]) -> tuple[Standing, ...]:
     UsageError
         If there are no estimates.
     InputError
-        If the estimates differ in measure, trials or plan.
+        If the estimates differ in measure, trials or resampling plan.
 
     Examples
     --------

@@ -220,8 +220,8 @@ class Measure:
         Whether the value is a sum that increases with the number of units. More units do not make
         its interval narrower.
     steady : bool
-        Whether equal values in all replicates are normal. Example: a planned number, or a single
-        measurement.
+        Whether equal values in all replicates cause no warning. Example: a planned number, or a
+        single measurement.
     open : bool
         Whether an option sets the parameter; lists of measures then show the name alone.
     follows : bool

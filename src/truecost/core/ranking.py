@@ -110,7 +110,7 @@ class Ranking:
         sides: UnitColumns,
         weights: npt.NDArray[np.float64] | None = None,
     ) -> "Ranking":
-        """Ranking of trials in ascending order of score, without a copy."""
+        """Ranking of trials that are in ascending order of score; arrays are not copied."""
         extra = np.zeros(0) if weights is None else weights
         return Ranking(scores, UnitIndex.join(sides), codes, extra)
 
@@ -125,7 +125,7 @@ class Ranking:
         return Ranking(scores, slots, self.codes, self.extra)
 
     def take(self, places: npt.NDArray[np.int64], sides: UnitColumns | None = None) -> "Ranking":
-        """Ranking of some of the trials, at ascending positions. `sides` can give other units."""
+        """Ranking of the trials at `places`, which ascend. `sides` can give other units."""
         units = UnitIndex(self.slots.factors, self.slots.codes[places]) if sides is None else None
         extra = self.extra[places] if len(self.extra) else self.extra
         units = units or UnitIndex.join(sides or ())

@@ -70,7 +70,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     factors : tuple of str
         Names of the resampled factors, without those that the plan holds fixed.
     n_units : int
-        Number of units. Crossed factors: the smallest number. Method: units of the test set.
+        Number of units (crossed factors: of the factor with the fewest; method: of the test set).
     units_by_factor : dict of str to int
         Number of units of each factor, if several factors are crossed. For a method, the key
         `COLUMN of METHOD` has the number of its runs.
@@ -78,8 +78,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         Number of scored trials (a trial with a soft label counts once), and their name in the
         singular: `trial`, `utterance`, `sentence` or `recording`.
     shown_in : str
-        Unit in which readers see the value: `percent` (the row itself has shares) or `currency
-        EUR`.
+        Unit that readers see: `percent` (the row has shares), `currency EUR`, or empty (no unit).
     counts : dict of str to float
         Counts behind the value, by name:
 
@@ -87,12 +86,12 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
           annotators may be right: trials that accept the class.
         - `annotators_per_trial`: mean number of annotators; `several_accepted`, `several_labels`:
           numbers of trials with several right labels, and with several given labels.
-        - `misses`, `false_alarms`, or `errors`, `abstentions`: wrong decisions (for a method: means
-          over runs).
+        - `misses`, `false_alarms`, or `errors`, `abstentions`: numbers of these decisions (for a
+          method: means over runs).
         - `impossible`: trials whose true class has probability 0.
         - `runs`, `lowest_run`, `highest_run`: runs of a method, and their lowest and highest value.
-        - `best_of`: number of systems scored so far on this evaluation set, if this one is best;
-          `best_of_optimism`: largest bias of the value that results from choosing the best one.
+        - `best_of`: number of systems scored so far on this evaluation set, if this system is best;
+          `best_of_optimism`: largest bias of the value from choosing the best system.
         - Sums from which a measure of items is computed: words, n-grams, seconds of speaker time.
         - Further results of a measure: `NAME` in the data, `NAME_mean`: mean over replicates.
     rates : tuple of Kind
@@ -121,14 +120,14 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
           own unit, so rare large losses may be missing from the data;
         - `in_order`: units in order of time may be correlated more than the interval assumes;
         - `few_runs`: a method has fewer than 20 runs; the interval may be too narrow;
-        - `few_errors`: fewer than 10 errors or correct trials of a kind that the measure counts;
+        - `few_errors`: fewer than 10 errors, or fewer than 10 correct trials, of a class or kind;
         - `no_spread`: the interval has no width, although the value is not the naive baseline;
         - `combined`: few units (`counts["carrying"]`) determine the difference, so its interval
           combines those of both systems. This interval contains 0, but the paired percentile
           interval (`counts["paired_lower"]`, `counts["paired_upper"]`) does not;
         - `undefined_replicates`: the measure is undefined in some replicates;
-        - `uncorrected`: the value uses machine labels alone (AB/BA); it is right only if they
-          are calibrated in each cell;
+        - `uncorrected`: the value uses machine labels alone (AB/BA); it is right only if these
+          labels are calibrated in each cell;
         - `other_side`: a ratio is above 1 by machine labels and below 1 by human labels, or the
           reverse, and one of the two intervals excludes 1;
         - `label_mix`: the pooled estimate assumes equal shares of labels in the arms; they differ;
@@ -141,7 +140,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         - `not_llrs`: Cnxe needs log-likelihood ratios, but the file does not declare its scores as
           such;
         - `nothing_below`: no detection was submitted below the decision threshold;
-        - `floor_costs`: trials without a submitted score cost more than if they had the prior;
+        - `floor_costs`: trials without a submitted score cost more than with the prior alone;
         - `floors_differ`: the lowest submitted scores of the queries differ much;
         - `vanished`: in some replicates a query has no targets;
         - `uninformative`: the best affine map does not increase with the score;
@@ -259,7 +258,7 @@ class Estimate(Row, frozen=True, kw_only=True, eq=False):
     support : object, optional
         Error rates that the value is computed from, with their numbers of trials and errors.
     counted : str
-        Hash of the counts behind the value. Equal hashes mean equal counts.
+        Hash of the counts from which the value is computed. Equal hashes mean equal counts.
     icc : float
         Correlation between the trials of a unit that the method `auto` assumes if the data are too
         few to estimate it.
@@ -361,7 +360,8 @@ class Comparison:
     @property
     def verdict(self) -> Side:
         """Verdict by the interval of the difference: `better` or `worse` if it excludes 0, `same`
-        if both systems are equal in all replicates, otherwise `inconclusive`.
+        if both systems are equal in all replicates, otherwise `inconclusive` (also if the interval
+        has no width, or more than 5% of the replicates are undefined).
         """
         return verdict_of(self.difference)
 

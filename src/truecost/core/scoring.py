@@ -49,15 +49,15 @@ class Scoring:
         Subsets to score in addition to the whole data.
 
         - `COLUMN`: one subset for each value of the column.
-        - `COLUMN vs VALUE`: one subset for each other value of the column, with the trials of this
-          value and of VALUE.
+        - `COLUMN vs VALUE`: for each other value of the column, one subset with the trials of
+          VALUE and of this value.
         - A condition, such as `snr < 10`.
-        - A pair: the name of the subset, and its column or condition.
+        - A pair of a name and one of these: the name replaces the column or condition in results.
     jobs : int, optional
         Number of threads; it does not change the result. Default: all cores.
     choices : object, optional
         Choices of the task: `TrialsScoring`, `TermsScoring`, `StreamScoring`, `LifelongScoring` or
-        `AbbaScoring`. Default: the default values of the class of the task.
+        `AbbaScoring`. Default: those of the task, with default values.
     progress : callable, optional
         Function that is called from time to time with the name of the current step, the number of
         replicates computed so far, and the number of all replicates.
@@ -96,7 +96,7 @@ class Scoring:
             raise UsageError(f"icc is {self.icc:g}: it must lie between 0 and 1, such as 0.1")
 
     def chosen(self, kind: type[Chosen]) -> Chosen:
-        """Choices of a task, an object of the class `kind`: the stated one, else one with defaults.
+        """Choices of a task, of the class `kind`: `choices`, or else an object with default values.
         Raises UsageError if the choices belong to another task.
         """
         if self.choices is None:
@@ -105,7 +105,7 @@ class Scoring:
         return cast("Chosen", self.choices)
 
     def refuse_bca_of_samples(self) -> None:
-        """Raise UsageError if `method` is "bca", which is undefined for weighted samples."""
+        """For weighted samples: raise UsageError if `method` is "bca", which is undefined there."""
         if self.method == "bca":
             raise UsageError(
                 "bca intervals are not defined for weighted samples (inverse inclusion "

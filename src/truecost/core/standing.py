@@ -9,30 +9,30 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     """One line of a leaderboard: the rank of a system, and how certain it is.
 
     Comparisons of systems are corrected for the number of pairs (step-down procedure of Romano and
-    Wolf 2005), so that the ranks of all systems are valid together at the confidence level.
+    Wolf 2005): with the probability of the confidence level, all ranks are right together.
 
     Attributes
     ----------
     rank : int
-        1 plus the number of systems that are better in the corrected comparisons; equal ranks are
-        ties. Systems with an undefined value come after all others.
+        1 plus the number of systems that are better in the corrected comparisons; several systems
+        may have the same rank. Systems with an undefined value come after all others.
     system, measure : str
         Names of the system and of the measure.
     value, lower, upper : float or None
         Value of the system and its confidence interval.
     place_lower, place_upper : int or None
-        Best and worst place that the system may have, 1 for the best; all intervals of places are
-        valid together. None if the value is undefined.
+        Best and worst place that the system may have (1: best); the intervals of all systems are
+        right together, like the ranks. None if the value is undefined.
     may_be_best : bool or None
-        Whether the system may be the best one: no other system is better, neither in the corrected
-        comparisons nor in the test of Hsu (1981) for the best system. None if the value is
+        Whether the system may be the best: no other system is better, neither in the corrected
+        comparisons nor in the test for the best system of Hsu (1981). None if the value is
         undefined.
     difference, difference_lower, difference_upper : float or None
-        Difference from the first system, with the paired interval of this pair alone; None for the
-        first system.
+        Difference from the first system, with its paired interval, which is not corrected; None for
+        the first system.
     verdict : {"first", "better", "worse", "same", "inconclusive"}
-        Result of the comparison with the first system, corrected for the number of comparisons;
-        "same": equal in every replicate; "first": the first system itself.
+        Result of the corrected comparison with the first system. "same": equal in every replicate.
+        "first": the first system itself.
     alone : bool
         Whether the uncorrected interval of the difference excludes 0, but the corrected comparison
         is inconclusive.

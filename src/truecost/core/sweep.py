@@ -92,8 +92,8 @@ class Sweep:
 
     def minimum(self, miss_cost: npt.ArrayLike, fa_cost: npt.ArrayLike) -> Floats:
         """Minimum of miss_cost * Pmiss(t) + fa_cost * Pfa(t) over all thresholds t; float64
-        (replicates,), NaN without targets or nontargets. The costs include the priors (Cm P and
-        Cf (1 - P)) and are numbers or arrays of shape (replicates,).
+        (replicates,), NaN without targets or nontargets. miss_cost is the cost of a miss times the
+        prior P, fa_cost that of a false alarm times 1 - P: numbers, or arrays (replicates,).
         """
         return self.minimum_at(miss_cost, fa_cost)[0]
 
@@ -192,8 +192,8 @@ class Sweep:
         return self.block.whole and not len(self.ranking.extra)
 
     def miss_at(self, fa_rates: npt.ArrayLike) -> tuple[Floats, Floats]:
-        """Lowest Pmiss of all thresholds at which Pfa is at most each rate, and its threshold; both
-        float64 (replicates, rates).
+        """For each rate: lowest Pmiss of all thresholds at which Pfa is at most this rate, and its
+        threshold; both float64 (replicates, rates).
 
         Without targets or nontargets, Pmiss is NaN and the threshold has no meaning. The threshold
         is infinite if only rejecting all trials keeps Pfa within the rate.
@@ -203,8 +203,8 @@ class Sweep:
         return self._rates(misses_at, fa_rates)
 
     def fa_at(self, miss_rates: npt.ArrayLike) -> tuple[Floats, Floats]:
-        """Lowest Pfa of all thresholds at which Pmiss is at most each rate, and its threshold; both
-        float64 (replicates, rates).
+        """For each rate: lowest Pfa of all thresholds at which Pmiss is at most this rate, and its
+        threshold; both float64 (replicates, rates).
 
         Without targets or nontargets, Pfa is NaN and the threshold has no meaning. The threshold is
         infinite if Pmiss is within the rate even when all trials are rejected.
@@ -390,7 +390,7 @@ class Sweep:
         """Weight of each trial in each replicate, float64 (replicates, trials), in ascending order
         of score.
 
-        For measures that no other method supports, because the array is large.
+        The array is large: use it only for measures that no other method supports.
         """
         from truecost.kernels.scans import trial_weights
 

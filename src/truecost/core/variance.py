@@ -116,10 +116,10 @@ def shares_of_variance(found: MethodEstimate) -> Variance:
     distributed effects; the guide to training methods has their coverage in simulations.
 
     If seed and training set are one source, the degrees of freedom are those of Satterthwaite
-    (1946) for the case that the training set causes all of its variance: (N^2 - sum_t n_t^2)^2 /
-    (sum_t n_t^2 (N - n_t)^2 + sum_{t != u} n_t^2 n_u^2). This is T - 1 for equal n_t, and less
-    otherwise. This case is the worst: intervals at 95% cover about 95%, and up to 99% if the seed
-    causes most of the variance.
+    (1946) if the training set causes all variance of this source: (N^2 - sum_t n_t^2)^2 /
+    (sum_t n_t^2 (N - n_t)^2 + sum_{t != u} n_t^2 n_u^2). They are T - 1 for equal n_t, and fewer
+    otherwise. In this case, the coverage is lowest: intervals at 95% cover about 95%, and up to 99%
+    if the seed causes most of the variance.
 
     Parameters
     ----------

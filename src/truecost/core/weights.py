@@ -217,9 +217,9 @@ class Block:
 
 @dataclass(frozen=True, eq=False)
 class Weights:
-    """Weights of the units in each replicate, computed block by block, in any order.
+    """Weights of the units in each replicate, computed in blocks of replicates, in any order.
 
-    They come from `Plan.weights` (bootstrap), `Weights.ones` (point estimate) or
+    `Weights` come from `Plan.weights` (bootstrap), `Weights.ones` (point estimate) or
     `Weights.leave_out` (jackknife).
 
     Attributes

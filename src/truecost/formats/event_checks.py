@@ -174,7 +174,8 @@ def check_events(log: EventLog) -> tuple[Finding, ...]:
     - A batch number decreases.
     - A prediction before adaptation comes later in the log than an answer to a question of its
       batch, an `adapt` event of its batch, or a prediction after adaptation to its batch.
-    - An answer comes later than a prediction after adaptation to the batch in which it arrives.
+    - An answer arrives in a batch, but comes later in the log than a prediction after adaptation
+      to this batch.
     - An item is predicted twice in one phase, or in two batches.
     - A question is asked in a batch without predictions, or asked twice.
     - An answer has no earlier question (answers without a batch need none), or a question is

@@ -93,23 +93,39 @@ SCHEMA: dict[str, tuple[pl.DataType, str]] = {
     "decision": (pl.String(), "for predict: decision of the system (a class, or a number)"),
     "label": (
         pl.String(),
-        "for answer: label by the person, empty if the person refused; for predict: the "
-        "reference label",
+        "for answer: label that the person gave, empty if the person refused to answer; for "
+        "predict: the reference label",
     ),
     "expert": (pl.String(), "for answer: name of the person"),
-    "active_seconds": (pl.Float64(), "for answer: active seconds of the person"),
-    "cpu_seconds": (pl.Float64(), "for predict and adapt: CPU seconds"),
-    "gpu_seconds": (pl.Float64(), "for predict and adapt: GPU seconds"),
+    "active_seconds": (
+        pl.Float64(),
+        "for answer: working time of the person, in seconds",
+    ),
+    "cpu_seconds": (
+        pl.Float64(),
+        "for predict and adapt: CPU time, in seconds",
+    ),
+    "gpu_seconds": (
+        pl.Float64(),
+        "for predict and adapt: GPU time, in seconds",
+    ),
     "stream": (pl.String(), "name of the stream, if there are several"),
     "run": (pl.String(), "name of the run (such as a seed), if there are several"),
     "set": (
         pl.Enum(WORDS["set"]),
-        "for answers without a batch, the origin of their labels: bootstrap (default), "
-        "development, training or pretraining; in a lifelong run, test for all events on the "
-        "test set, and offline for help with offline adaptation",
+        "for answers without a batch (labels from before the stream), their purpose: "
+        "bootstrap (default), development, training or pretraining; in a lifelong run, test "
+        "for all events on the test set, and offline for help that is given for offline "
+        "adaptation",
     ),
-    "count": (pl.Int64(), "for answers without a batch: number of labels. Default: 1"),
-    "part": (pl.String(), "for query and answer: part of the item that the question is about"),
+    "count": (
+        pl.Int64(),
+        "for answers without a batch: number of labels that the event stands for. Default: 1",
+    ),
+    "part": (
+        pl.String(),
+        "for query and answer: part of the item, if the question is not about the whole item",
+    ),
     "version": (
         pl.Int64(),
         "in a lifelong run: version of the model that predicts or gets help; for adapt: the new "
@@ -123,12 +139,12 @@ SCHEMA: dict[str, tuple[pl.DataType, str]] = {
     ),
     "timing": (
         pl.String(),
-        "for answers on a page: definition of active time, as in signatures",
+        "for answers on a page: definition of the working time active_seconds, as in signatures",
     ),
     "asked": (
         pl.String(),
-        "for answers on a page: numbers of the questions in answers.sqlite whose time is part of "
-        "active_seconds, joined by +",
+        "for answers on a page: numbers (in answers.sqlite, joined by +) of the questions "
+        "whose working time is part of active_seconds",
     ),
     "wall_seconds": (
         pl.Float64(),
@@ -137,8 +153,8 @@ SCHEMA: dict[str, tuple[pl.DataType, str]] = {
     "heard_seconds": (pl.Float64(), "for answers on a page: seconds while a sound played"),
     "waited_seconds": (
         pl.Float64(),
-        "for answers on a page: elapsed seconds from the question to the answer of the last "
-        "person; empty for volunteered corrections",
+        "for answers on a page: seconds from the question to the answer (of the last person, "
+        "if several answer); empty for corrections that the person volunteered",
     ),
     "guess": (
         pl.Enum(WORDS["guess"]),
@@ -166,7 +182,7 @@ class EventLog:
         - `event`, `phase`, `set`, `verdict`, `guess`: type Enum.
         - `stream`, `run`, `expert`, `timing`: type Categorical.
         - `decision`, `label`: type Categorical, or String if the column has more than 1,000
-          different values (numbers). Concatenate the frames of several logs with
+          different values, such as numbers. Concatenate the frames of several logs with
           `how="vertical_relaxed"`.
         - `set`, `count`: in an `answer` event without a batch, a missing `set` is read as bootstrap
           (labels before the stream), and a missing `count` as 1.

@@ -136,18 +136,20 @@ def read(
     input_format : str, optional
         Name of a format (`truecost list formats`). Default: the format of the extension (.csv,
         .tsv, .parquet, .ndjson, .jsonl, .npz, .npy). For other extensions and standard input:
-        the format of the content; a list of trials has the layout that fits every line. A .tsv
-        file with the columns modelid and segmentid has the format of NIST.
+        the format of the content; for a list of trials, the layout (order of the fields) that fits
+        every line. A .tsv file with the columns modelid and segmentid has the format of NIST.
     task : str or Formats, optional
         Task whose formats are used. Default: trials. Some tasks have more extensions (.trn, .stm,
-        .ctm, .json for SegLST, .rttm, .uem). `formats.searches` (detections) and `formats.events`
-        (event logs) read their files faster and with less memory.
+        .ctm, .json for SegLST, .rttm, .uem). For detections and event logs,
+        `truecost.formats.searches.read_detections` and `truecost.formats.events.read_events` are
+        faster and need less memory.
     empty : bool
-        Whether a file without records is accepted, as the output of a system that found nothing
-        (Kaldi text, trn, CTM and RTTM).
+        For Kaldi text, trn, CTM and RTTM: whether a file without records is accepted, such as the
+        output of a system that found nothing.
     metadata : bool
         Whether the file is a table of metadata. A table of metadata may have lines of two fields
-        (`utt1 babble`) and no header; `join_metadata` names the second column (`id.noise`).
+        (`utt1 babble`) and no header; the argument `column` of `join_metadata` then names the
+        second column (`id.noise`: the name `noise`).
 
     Returns
     -------

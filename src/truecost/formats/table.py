@@ -51,7 +51,7 @@ class Table:
     kind : str, optional
         Type of the scores, such as "llr", for formats that state it.
     ids : str
-        Column that names rows without lines in messages (after a join); empty for none.
+        Column whose values name the rows in messages if rows have no lines; empty for none.
     mapped_by : str
         Option that maps columns, for messages; empty if each column has its own option.
     """
@@ -90,7 +90,7 @@ class Table:
 
     @property
     def headless(self) -> str:
-        """The beginning of a message on a missing column; empty unless the header is missing."""
+        """First words of a message on a missing column if the header is missing; else empty."""
         return "" if self.in_memory else without_header(self.columns)
 
     def where(self, row: int) -> str:
@@ -197,8 +197,8 @@ class Table:
 
         Raises
         ------
-        UsageError
-            If the column does not exist.
+        UsageError, InputError
+            If the column does not exist (UsageError) or contains lists or a matrix (InputError).
         """
         self.require(name, meaning)
         kind = None if name in self.matrices else self.frame[name].dtype

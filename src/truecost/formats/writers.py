@@ -311,7 +311,7 @@ def write(
         `npy`, a path that ends in .npy is a file with the scores; any other path is a folder with
         a file for each column.
     force : bool
-        Whether an existing file is replaced.
+        Whether an existing file is replaced. Default: an existing file raises UsageError.
 
     Returns
     -------

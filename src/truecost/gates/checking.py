@@ -43,15 +43,15 @@ def check(gates: Iterable[Gate], rows: Sequence[Row]) -> tuple[Verdict, ...]:
     Returns
     -------
     tuple of Verdict
-        Verdicts in the order of the gates. A gate that does not name a system, application or
-        collection has a verdict for each of them.
+        Verdicts in the order of the gates. If a gate names no system, it has a verdict for each
+        system; if it names no application or collection, a verdict for each of these.
 
     Raises
     ------
     UsageError
-        If a gate fits no row, or several rows of the same system; if its limit has the wrong
-        direction for the measure, or is in percent where the measure is a share; or if the
-        intervals have a different method from the gate or from each other.
+        If a gate fits no row, or several rows of the same system; if its limit is a maximum where a
+        minimum is needed (or the reverse), or a percentage where a share is needed; or if the
+        intervals were computed by another method than the gate requires, or by several methods.
 
     Examples
     --------
@@ -269,7 +269,8 @@ def assert_gate(
         Smallest allowed lower end of the interval, on the scale of the measure; for measures whose
         higher values are better.
     max_upper_delta, min_lower_delta : float, optional
-        The corresponding limits for a difference from a baseline.
+        For a comparison: largest allowed upper end, or smallest allowed lower end, of the interval
+        of the difference.
     undecided : {"fail", "pass"}
         Result of the test if the limit is inside the interval. Default: fail.
     method : {"auto", "percentile", "bca"}
@@ -283,11 +284,11 @@ def assert_gate(
     Raises
     ------
     AssertionError
-        If the test fails. The message contains the value, the interval, the limit, the units needed
-        and the signature.
+        If the test fails. The message contains the value, the interval, the limit, the number of
+        units needed, and the signature.
     UsageError
-        If there is not exactly one limit, the limit does not fit the estimate, or the interval has
-        a different method.
+        If there is not exactly one limit, the limit does not fit the estimate, or the interval was
+        computed by another method.
 
     Examples
     --------

@@ -30,15 +30,15 @@ MIRROR = dict(zip(LIMITS, (LIMITS[1], LIMITS[0], LIMITS[3], LIMITS[2]), strict=T
 class Gate(
     msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True
 ):
-    """A quality gate: a limit that the whole confidence interval of a measure must keep; a
-    ``[[gate]]`` table of a study.
+    """A quality gate: a limit for the whole confidence interval of a measure; a ``[[gate]]`` table
+    of a study.
 
-    Exactly one limit is required, on the scale of the measure. ``max_upper`` limits the upper end
-    of the interval, if lower values are better; ``min_lower`` limits the lower end, if higher
-    values are better. ``max_upper_delta`` and ``min_lower_delta`` limit the difference from the
-    system ``baseline``. All other attributes select rows of the result, except ``name``,
-    ``undecided`` (result if the limit is inside the interval) and ``method`` (required method of
-    the interval).
+    Exactly one limit is required, on the scale of the measure: for measures whose lower values are
+    better, ``max_upper``, the limit of the upper end of the interval; for measures whose higher
+    values are better, ``min_lower``, the limit of the lower end. ``max_upper_delta`` and
+    ``min_lower_delta`` limit the difference from the system ``baseline`` in the same way. ``name``
+    names the gate in reports, ``undecided`` is the result if the limit is inside the interval, and
+    ``method`` is the required method of the interval. All other attributes select rows.
 
     Raises
     ------
@@ -121,7 +121,7 @@ class Gate(
 
     @property
     def key(self) -> str:
-        """Name of the limit that is set, such as ``max_upper``."""
+        """Name of the limit of this gate, such as ``max_upper``."""
         return next(name for name in LIMITS if getattr(self, name) is not None)
 
     @property
@@ -131,21 +131,21 @@ class Gate(
 
     @property
     def is_upper(self) -> bool:
-        """Whether the limit is a maximum; otherwise it is a minimum."""
+        """Whether the limit is a maximum (True) or a minimum (False)."""
         return self.key.startswith("max")
 
     def bound_in(self, scale: Scale) -> str:
-        """The limit as text: ``<= 0.3``, or ``<= 30%`` if the measure is shown in percent."""
+        """The limit as text: ``<= 0.3``, or in percent ``<= 30%``."""
         return f"{'<=' if self.is_upper else '>='} {number(self.limit, scale)}"
 
     @property
     def title(self) -> str:
-        """Name of the gate; without a name, its measure and limit."""
+        """Name of the gate; if it has none, the measure and the limit."""
         return self.title_in("")
 
     def title_in(self, scale: Scale) -> str:
-        """Name of the gate; without a name, its measure and its limit in ``scale``, such as
-        percent.
+        """Name of the gate; if it has none, the measure, and the limit in the unit ``scale``, such
+        as percent.
         """
         against = f" against {self.baseline}" if self.baseline is not None else ""
         return self.name or f"{self.measure}{against} {self.bound_in(scale)}"
@@ -164,8 +164,8 @@ class Gate(
         )
 
     def check_size(self, shown_in: str, most: float = LARGEST) -> None:
-        """Raise a UsageError if the measure is a share (``shown_in`` is "percent") and the limit
-        is above ``most`` (a percentage, 8 instead of 0.08?), or is an upper limit below 0.
+        """For measures that are shares (``shown_in`` is "percent"): raise a UsageError if the limit
+        is above ``most`` (probably 8 was written for 8%, instead of 0.08), or is a maximum below 0.
         """
         below = self.key == "max_upper" and self.limit < 0
         if shown_in != "percent" or (abs(self.limit) <= most and not below):

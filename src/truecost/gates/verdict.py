@@ -28,7 +28,7 @@ FORM = "write MEASURE:KEY=VALUE,..., such as act_dcf:max_upper=0.3"
 def parse_gate(text: str) -> Gate:
     """A gate from text: `MEASURE:KEY=VALUE,KEY=VALUE`, or `MEASURE<=LIMIT`.
 
-    A measure may have a parameter (`eer:nearest`). The keys are the attributes of
+    MEASURE may have a parameter (`eer:nearest`). Each KEY is an attribute of
     :class:`truecost.Gate`.
 
     Raises
@@ -189,32 +189,33 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     dims : dict of str to str
         System, subset, application and collection of the row.
     value, lower, upper : float or None
-        Value and confidence interval. For a gate with a baseline: difference from the baseline.
+        Value and its confidence interval. For a gate with a baseline: the difference from the
+        baseline and its interval.
     level : float
         Confidence level of the interval.
     limit : float
         Limit of the gate, on the scale of the measure.
     message : str
-        Explanation of the verdict in a sentence.
+        Sentence that explains the verdict.
     units_needed : int or None
-        Approximate number of units, in all, that would decide an undecided gate with a power of
-        80%, if the true value is the measured value: n ((z + 0.84) / z * a / w)^2.
+        For an undecided gate: approximate total number of units with which the gate is decided with
+        a probability of 80%, if the true value is the measured value:
+        n ((z + 0.84) / z * a / w)^2.
 
         - n: present number of units;
-        - a: distance from the value to the end of the interval that is beyond the limit, or to the
-          other end if the value itself is beyond the limit;
+        - a: distance from the value to the end of the interval on the other side of the limit;
         - w: distance from the value to the limit;
         - z: normal quantile (1.96 at a level of 95%).
     hours_needed : int or None
-        Corresponding number of hours of audio, for rates of events in time.
+        For rates per hour: the total number of hours of audio, instead of units.
     reason : str or None
-        Reason why the value or the interval is missing.
+        Reason why the value or its interval is missing.
     flags : tuple of str
         Names of the warnings of the row, such as ``few_runs``.
     shown_in : str
         Unit in which people see the value, such as "percent"; empty for plain numbers.
     signature : str
-        Measure, data, intervals and version in one line.
+        Signature of the row: how the figure was computed.
     """
 
     gate: Gate
@@ -236,17 +237,17 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def scale(self) -> Scale:
-        """Unit in which the value, the interval and the limit are shown."""
+        """Unit in which people see the value, the interval and the limit."""
         return scale_of(self.shown_in, self.gate.baseline is not None)
 
     @property
     def signed(self) -> bool:
-        """Whether positive values are shown with a plus sign, as differences are."""
+        """Whether positive values have a plus sign (True for differences)."""
         return self.gate.baseline is not None
 
     @property
     def apart(self) -> float:
-        """Limit of the gate; values get enough digits to look different from it."""
+        """Limit of the gate; values are printed with enough digits to differ from it."""
         return self.limit
 
     @property
@@ -256,8 +257,8 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def passed(self) -> bool:
-        """Whether the gate counts as passed: the verdict is ``pass``, or ``undecided`` for a gate
-        with ``undecided="pass"``.
+        """Whether the gate counts as passed: the verdict is ``pass``, or it is ``undecided`` and the
+        gate has ``undecided="pass"``.
         """
         return self.verdict == "pass" or (
             self.verdict == "undecided" and self.gate.undecided == "pass"
@@ -294,8 +295,8 @@ def summary(verdicts: Sequence[Verdict]) -> str:
 
 
 def markdown(verdicts: Sequence[Verdict], title: str = "Quality gates") -> str:
-    """The verdicts as a Markdown table for a page of GitHub, below a heading with the numbers of
-    passed and failed gates. Empty columns are left out.
+    """The verdicts as a Markdown table (for GitHub), below a heading with the numbers of passed and
+    failed gates. Empty columns are left out.
     """
     cells = [_cells(verdict) for verdict in verdicts]
     used = [name for name in (cells[0] if cells else ()) if any(row[name] for row in cells)]
@@ -338,7 +339,8 @@ def _line(cells: Sequence[str]) -> str:
 def junit(verdicts: Sequence[Verdict], name: str = "truecost gates") -> str:
     """The verdicts as JUnit XML: a test suite with a test case for each verdict.
 
-    A failed or undecided gate is a failure; an undecided gate that counts as passed is skipped.
+    A failed or undecided gate is marked as a failure, an undecided gate that counts as passed
+    (``undecided="pass"``) as skipped.
     """
     from xml.sax.saxutils import quoteattr
 

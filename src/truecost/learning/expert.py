@@ -141,8 +141,8 @@ class ReferenceExpert(SimulatedPerson):
         return refusal if refuses < self.refusal else replace(refusal, label=said)
 
     def label_of(self, question: Question) -> str:
-        """Correct label of the item of a question. Subclasses override it to answer about parts of
-        items.
+        """Correct label of the item of a question. Subclasses override this method to answer
+        about parts of items.
 
         Raises
         ------

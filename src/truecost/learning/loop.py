@@ -154,7 +154,7 @@ class Budget:
         Number of questions per batch; at least 0. A batch with fewer items has one question for
         each item.
     rate : float, optional
-        Share of all items to ask about, in [0, 1]; replaces `count`. The questions are spread
+        Share of all items to ask about, in [0, 1], instead of `count`. The questions are spread
         evenly: a batch has floor(rate x n) - a questions, where n is the number of items so far,
         including this batch, and a the number of questions in earlier batches.
 

@@ -57,8 +57,7 @@ class Source(SourceTable, frozen=True, kw_only=True, omit_defaults=False):
     extractor : str, optional
         Function `module:function` that turns the path of a clip into a vector of features.
     id : str, optional
-        Column with the ids of the items. Default: the first of `id`, `ids`, `path`, `paths`;
-        without one of these columns, row numbers.
+        Column with the ids. Default: `id`, `ids`, `path` or `paths`; without these, row numbers.
     label : str, optional
         Column with the labels. Default: the first of `label`, `labels`, `y`.
     time : str, optional
@@ -90,11 +89,12 @@ class Source(SourceTable, frozen=True, kw_only=True, omit_defaults=False):
     chunks : int, optional
         Number of chunks of the Dirichlet order. Default: number of classes.
     concentration : float
-        Parameter of the Dirichlet order, above 0. The smaller it is, the more the chunks differ.
+        Parameter of the Dirichlet order, above 0. Smaller values make the chunks more different.
     items : int, optional
-        Length of the stream in items. The other items are the training pool.
+        Length of the stream in items. Default: all items outside the bootstrap set and the pool.
     pool : int or float, optional
-        Size of the training pool: a number of items, or a share (below 1) of all items.
+        Size of the training pool: a number of items, or a share (below 1) of all items. Default:
+        all remaining items if `items` is given, otherwise 0.
     prevalence : float, optional
         Share of targets in the stream, in (0, 1); random items are left out to reach it.
     drift : str, optional

@@ -85,7 +85,7 @@ class Outputs:
         Probability of each class. Most query strategies need these probabilities.
     logits : ndarray of float64, shape (items, classes), optional
         Unnormalised log-probabilities, for the energy strategy. Default: logarithms of the
-        probabilities.
+        probabilities, only for a temperature below 1.
     embedding : ndarray of float64, shape (items, dimensions), optional
         Positions of the items for strategies that use distances. Default: the features.
     members : ndarray of float64, shape (members, items, classes), optional
@@ -102,7 +102,7 @@ class Outputs:
 
 @dataclass(frozen=True)
 class Question:
-    """A question to a person: the label of an item or of a part of the item.
+    """A question to a person: what is the label of an item, or of a part of the item?
 
     Attributes
     ----------
@@ -143,7 +143,7 @@ class Answer:
     timing : str
         Settings with which an annotation page measured `seconds`; empty for other sources.
     asked : str
-        Numbers of the questions that were answered in the time `seconds`, joined by `+` (annotation
+        Numbers of the questions to which the time `seconds` belongs, joined by `+` (annotation
         page).
     wall : float, optional
         Time from the first display of the question to the answer, in seconds (annotation page).

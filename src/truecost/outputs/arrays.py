@@ -196,16 +196,16 @@ def count_diarization(
     skip_overlap : bool
         Do not score times at which several reference speakers speak. Default: False.
     mapping : {"scored", "evaluated"}
-        Times that count for the mapping of output speakers to reference speakers, which makes their
-        common speaking time as long as possible. ``scored`` (default): only scored times.
+        Times that count for the mapping of output speakers to reference speakers. The mapping makes
+        their common speaking time as long as possible. ``scored`` (default): only scored times.
         ``evaluated``: all times.
     uem : mapping of str to array_like, or frame of polars or pandas, optional
-        Scored regions, with the columns ``recording``, ``start`` and ``end``. Default: from the
-        first start to the last end in reference and hypothesis.
+        Scored regions, with the columns ``recording``, ``start`` and ``end``. Default: in
+        each recording, from the first start to the last end in reference and hypothesis.
     tolerance, merge_gaps : float
         Settings of the voice-activity measures, in seconds: ``tolerance`` on each side of every
-        boundary of speech is not scored; pauses shorter than ``merge_gaps`` count as speech.
-        Default: 0.
+        boundary of reference speech is not scored; pauses shorter than ``merge_gaps`` count as
+        speech. Default: 0.
     allow_duplicates : bool
         Count repeated segments once. Default: a repeated segment is an error.
     measures : iterable of str, or str

@@ -72,15 +72,15 @@ class DiarizationOptions(FileOptions):
     skip_overlap : bool
         Do not score times at which several reference speakers speak. Default: False.
     mapping : {"scored", "evaluated"}
-        Times that count for the mapping of output speakers to reference speakers, which makes their
-        common speaking time as long as possible. ``scored`` (default): only scored times.
+        Times that count for the mapping of output speakers to reference speakers. The mapping makes
+        their common speaking time as long as possible. ``scored`` (default): only scored times.
         ``evaluated``: all times, including collars and overlapping speech, as in md-eval.
     tolerance : float
         Seconds on each side of every boundary of reference speech that are not scored, for
         voice-activity measures only. Default: 0.
     merge_gaps : float
-        Pauses shorter than this, in seconds, count as speech, for voice-activity measures only; in
-        the reference and in the output, before ``tolerance`` is applied. Default: 0.
+        For voice-activity measures only: pauses shorter than this, in seconds, count as speech, in
+        the reference and in the output; ``tolerance`` is applied afterwards. Default: 0.
     allow_duplicates : bool
         Count repeated segments once. Default: a repeated segment is an error.
     missing : {"error", "drop", "worst"}
@@ -174,7 +174,8 @@ def count(
         Scored regions, with the columns ``recording``, ``start`` and ``end``, and optionally
         ``channel``. A recording without reference segments is scored if the UEM contains it: all
         output speech is then a false alarm. A recording that the UEM does not contain is not
-        scored. Default: from the first start to the last end in reference and output.
+        scored. Default: in each recording, from the first start to the last end in reference and
+        output.
     parts : collection of str
         Groups of counts:
 

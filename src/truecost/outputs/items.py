@@ -116,7 +116,7 @@ class Items(Rows):
     sources : tuple of polars.DataFrame
         Content of the counted files: the references, followed by the output.
     described : tuple of Struct
-        Further results that the report shows.
+        Additional data for the report.
     """
 
     name: str
@@ -156,7 +156,7 @@ class Items(Rows):
         return f"{counted(len(self), self.counting.item)}, {choices}"
 
     def take(self, rows: Array) -> "Items":
-        """The items in these rows (indices or a mask), without the function ``show``."""
+        """Items of the given rows (indices or a mask), without the function ``show``."""
         return replace(
             self,
             ids=self.ids[rows],
@@ -174,7 +174,7 @@ class Items(Rows):
         return ids, *self.sources[:-1], pl.DataFrame({"reference": [self.reference]})
 
     def outputs(self) -> tuple[pl.DataFrame, ...]:
-        """Output of the system (or its counts); its hash names the system in the ledger."""
+        """Output of the system (without files: its counts); the hash names it in the ledger."""
         counts = {f"{p}.{n}": v for p, of in self.parts.items() for n, v in of.items()}
         return self.sources[-1:] or (pl.DataFrame(counts),)
 

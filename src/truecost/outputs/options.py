@@ -38,7 +38,8 @@ class TranscriptsTable(PartialTable, frozen=True, kw_only=True, omit_defaults=Tr
     by: Annotated[
         str | None,
         Option(
-            "Columns whose segments become one utterance, joined by +: recording+speaker.",
+            "Columns, such as recording+speaker; segments with equal values in them are one "
+            "utterance.",
             shown="the id",
             needs=OF_FILES,
         ),
@@ -90,8 +91,8 @@ class DiarizationTable(PartialTable, frozen=True, kw_only=True, omit_defaults=Tr
     mapping: Annotated[
         SpeakerMapping | None,
         Option(
-            "Time by which output speakers are mapped to reference speakers: scored time "
-            "alone, or also collars and overlap (evaluated), as in md-eval.",
+            "Time that decides which output speaker is mapped to which reference speaker: scored "
+            "time, or evaluated time, which includes unscored collars and overlap, as in md-eval.",
             default="scored",
             needs={"measure": ("der", "missed", "false_alarm", "confusion")},
         ),
@@ -107,7 +108,7 @@ class DiarizationTable(PartialTable, frozen=True, kw_only=True, omit_defaults=Tr
     tolerance: Annotated[
         float | None,
         Option(
-            "Seconds before and after each boundary of speech that speech measures leave out.",
+            "For voice activity: seconds on each side of a boundary of speech that are not scored.",
             shown="0",
             ge=0,
             le=10,
@@ -118,7 +119,7 @@ class DiarizationTable(PartialTable, frozen=True, kw_only=True, omit_defaults=Tr
     merge_gaps: Annotated[
         float | None,
         Option(
-            "Gaps in speech shorter than this many seconds count as speech, for speech measures.",
+            "For voice activity: gaps in speech shorter than this many seconds count as speech.",
             shown="0",
             ge=0,
             le=86400,

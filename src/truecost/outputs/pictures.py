@@ -46,7 +46,7 @@ def shares_of(row: Row) -> dict[str, float]:
 
 
 def error_breakdown(rows: Sequence[Row], *, title: str = "") -> Picture:
-    """Stacked bars of the errors that an error rate adds up, with the interval of the rate.
+    """Stacked bars of the kinds of errors in an error rate, with the interval of the rate.
 
     The parts of the word, character and phone error rate (`wer`, `cer`, `per`) are substitutions,
     deletions and insertions; those of `der` are missed speech, false alarm and speaker confusion.
@@ -146,9 +146,9 @@ def by_unit(found: Sequence[Units], *, title: str = "") -> Picture:
     """Values of each unit (speaker, recording, document): first the systems with intervals, then a
     row for each unit.
 
-    A larger dot represents more reference data. A single unit has no interval. For up to two
-    systems, a band shows the interval over all units. An arrow represents a value that is more than
-    eight times as bad as most others.
+    A larger dot represents more reference data. The values of units have no intervals. For up to
+    two systems, a band shows the interval over all units. An arrow represents a value that is more
+    than eight times as bad as the median unit.
 
     Parameters
     ----------

@@ -44,13 +44,17 @@ class TimingTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     ] = None
     idle: Annotated[
         float | None,
-        _scored("Longest pause in seconds that counts as work.", shown="as in the run", ge=0),
+        _scored(
+            "Longest pause in seconds that counts as work.",
+            shown="the value that the run used",
+            ge=0,
+        ),
     ] = None
     tail: Annotated[
         float | None,
         _scored(
             "Seconds at the start of a pause longer than --idle that count as work.",
-            shown="as in the run",
+            shown="the value that the run used",
             ge=0,
         ),
     ] = None

@@ -95,7 +95,7 @@ def leaderboard(
     first.
 
     A filled dot marks a system that is not distinguishable from the first one; a hollow dot marks a
-    worse system. An arrow represents a value that is more than eight times as bad as most others.
+    worse system. An arrow represents a value more than eight times as bad as the median row.
 
     Parameters
     ----------
@@ -218,7 +218,7 @@ def stacks(
     Parameters
     ----------
     counts : mapping of str to sequence of float
-        Amounts of each bar, by its name: one amount for each kind.
+        Amounts of each bar, by name of the bar: one amount for each kind.
     kinds : sequence of str
         Names of the kinds, in the order of the amounts.
     of : str

@@ -184,7 +184,7 @@ class Picture:
     table : Table, optional
         Numbers of the picture. Default: a table of the dots, cells and lines with a label.
     columns : tuple
-        Texts beside the rows: pairs of a column heading and one text for each row.
+        For an axis of rows, texts beside the rows: pairs of a heading and one text for each row.
     key : tuple
         Legend: pairs of a kind of mark and its meaning.
     parts, shades : tuple of str
@@ -194,7 +194,7 @@ class Picture:
     square : bool
         Whether both axes have the same length.
     zoom : bool
-        Whether a report page can enlarge a part of the picture.
+        Whether readers of a report page can enlarge a part of the picture.
     """
 
     name: str

@@ -257,8 +257,8 @@ def check(
         Column with paths of wav files that are searched for shared segments. If ``features`` is not
         given, near copies are found by features of these files.
     shared : sequence of str
-        Group columns that several sets may share, because the same groups (speakers, devices) occur
-        in later use.
+        Group columns whose groups may be in several sets, because the same groups (speakers,
+        devices) occur in later use.
     nested : bool, optional
         Check inner folds too. Default: True if the table has columns of inner folds.
     plan : Plan

@@ -51,7 +51,7 @@ class Units:
     levels : tuple of int
         Number of different values of each of these columns.
     first : ndarray of int64, shape (units,)
-        Row of the sample with the smallest id of each unit.
+        For each unit, the row of its sample with the smallest id.
     titles : ndarray of str, shape (N,)
         Name of the unit of each sample in messages: its value in the first group column, or its id
         if there are no groups.

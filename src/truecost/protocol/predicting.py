@@ -148,7 +148,7 @@ class Predicting:
     ----------
     model : {"logistic", "boosting"}
         ``logistic``: multinomial logistic regression with a ridge penalty; ``boosting``: boosted
-        trees, which also model interactions between columns (extra `learn`).
+        trees, which also model interactions between columns (needs the extra `learn`).
     folds : int
         Number of folds, at least 2. All samples of a unit are in the same fold.
     seed : int

@@ -218,8 +218,8 @@ def features_of(samples: Samples, given: str) -> Floats:
         Names of columns, separated by commas, or the path of a file. In a name, ``*`` stands for
         any characters and ``?`` for one character; such patterns skip the mapped columns (``id``,
         ``label``, ...) and the columns that a split adds (``set``, ``fold``, ``inner_1``, ...). A
-        file is a table with the ids of the samples, or a .npz or .npy matrix with one row for each
-        sample, in the same order.
+        file is a table with a column of ids, a .npz file with a matrix and an array of ids, or a
+        .npz or .npy matrix with one row for each sample, in the same order.
 
     Raises
     ------

@@ -275,7 +275,7 @@ class Landmarks:
 
     @staticmethod
     def of_file(path: str | Path) -> "Landmarks":
-        """The landmarks of a wav file. A file that cannot be read is an InputError."""
+        """The landmarks of a wav file. An unreadable file causes an InputError."""
         return Landmarks.find(*read_wave(path))
 
     @staticmethod
@@ -311,8 +311,8 @@ def _pairs(around: int) -> tuple[Ints, Ints]:
 def shared_stretches(recordings: Sequence[Landmarks], codes: Ints) -> dict[tuple[int, int], Any]:
     """Find pairs of recordings of different sets that share a segment of sound.
 
-    A pair is found if at least 8 landmarks with equal, mutually different fingerprints have the
-    same time offset between the recordings.
+    A pair is found if at least 8 different fingerprints occur in both recordings with the same
+    time offset.
 
     Parameters
     ----------

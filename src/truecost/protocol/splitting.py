@@ -168,8 +168,8 @@ def split(
     cluster), and all samples of a unit are in the same set. Without groups, contents and sources,
     each sample is a unit.
 
-    Each set gets a share of all samples, of each class and of each level of a condition that is as
-    close to the wanted share of the set as possible if units stay whole (see
+    The share of a set in all samples, in each class and in each level of a condition is as close to
+    the wanted share of the set as possible with whole units (see
     :func:`truecost.protocol.dealing.imbalance`). The result does not depend on the order of the
     rows.
 

@@ -39,9 +39,9 @@ def bibtex(measures: Sequence[str] = (), signatures: Sequence[str] = ()) -> str:
     Parameters
     ----------
     measures : sequence of str
-        Names of measures, with or without a parameter. Default: the entries of all papers.
+        Names of measures, with or without a parameter. Default: all papers.
     signatures : sequence of str
-        Signatures of result rows. The methods of their intervals and calibrations are cited too.
+        Signatures of result rows, for the papers of their intervals and calibrations.
 
     Returns
     -------

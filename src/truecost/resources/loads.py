@@ -41,7 +41,7 @@ class Load(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="l
         Name of the system (preceded by its collection, if there are several); empty if there is
         only one.
     isf : float or None
-        Indexing speed factor. This and all further values are None if they are not known.
+        Indexing speed factor. Like each of the following values, it is None if it is not known.
     ssf : float or None
         Searching speed factor, in 1/hour.
     pmu_indexing, pmu_searching : float or None
@@ -53,7 +53,7 @@ class Load(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="l
     weight, audio_s, query_s : float
         Arguments of ``truecost.resources.load_of``.
     indexing, searching : Resources or None
-        Measured resources of each phase, without the command lines.
+        Measured resources of each phase, without the commands.
     """
 
     system: str = ""
@@ -85,9 +85,9 @@ def load_of(
     audio_s : float
         Duration of the searched audio in seconds. If it is 0, the speed factors are undefined.
     indexing, searching : Resources, optional
-        Resources of each phase, from :func:`truecost.resources.phase_of`. Without a record, the
-        values of the phase are unknown. For a system without indexing, record a program that does
-        nothing (`truecost resources -- true`).
+        Resources of each phase, from :func:`truecost.resources.phase_of`. If they are missing, the
+        values of this phase are None. For a system without an indexing phase, record a program that
+        does nothing (`truecost resources -- true`).
     query_s : float, optional
         Duration of all spoken examples of all queries in seconds. Leave it out if queries are
         typed.
@@ -148,7 +148,8 @@ def _published(record: Resources | None) -> Resources | None:
 
 
 def rows_of(load: Load, system: str, level: float = 0.95) -> list[Estimate]:
-    """The result rows ``isf``, ``ssf``, ``pmu_indexing``, ``pmu_searching`` and ``pl`` of a system.
+    """The values of a :class:`Load` as result rows: ``isf``, ``ssf``, ``pmu_indexing``,
+    ``pmu_searching`` and ``pl``.
 
     The rows have no confidence intervals, because a program is measured once.
 
@@ -159,7 +160,7 @@ def rows_of(load: Load, system: str, level: float = 0.95) -> list[Estimate]:
     system : str
         Name of the system.
     level : float
-        Confidence level that the rows store, for a table in which other rows have intervals.
+        Confidence level to store in the rows (that of other rows in the same table).
     """
     return [_row(load, name, system, level) for name in UNITS]
 

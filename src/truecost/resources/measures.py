@@ -75,8 +75,7 @@ def searching_speed_factor(
     Examples
     --------
     3 hours on 16 cores for 900 seconds of queries in 300 hours: 48 / (0.25 x 300).
-    Rodriguez-Fuentes & Penagarikano 2013 prints 0.8 here, which does not follow from its own
-    numbers.
+    Rodriguez-Fuentes & Penagarikano 2013 prints 0.8, which does not follow from these numbers.
 
     >>> from truecost.resources.measures import searching_speed_factor
     >>> print(f"{searching_speed_factor(3 * 16 * 3600, 900, 300 * 3600):.4f}")
@@ -97,8 +96,8 @@ def processing_load(
 
         PL = weight ISF PMU_indexing + (1 - weight) SSF PMU_searching
 
-    Range: [0, inf), lower is better. The terms have different units (GB and GB/hour), so PL only
-    ranks systems of the same evaluation. Source: Rodriguez-Fuentes & Penagarikano 2013, Eq. 48.
+    Range: [0, inf), lower is better. The two terms have different units (GB and GB/hour), so PL can
+    only rank systems of the same evaluation. Source: Rodriguez-Fuentes & Penagarikano 2013, Eq. 48.
 
     Parameters
     ----------

@@ -123,15 +123,15 @@ def record(command: Sequence[str], *, phase: str = "", aside: bool = False) -> R
     """Run a program, and measure the CPU time and memory of the program and of all processes that
     it starts.
 
-    CPU seconds are the sum over all threads and child processes (on Linux, also child processes
-    that outlive their parent). The peak memory is that of the largest single process. The program
-    uses the standard streams, open files, environment and process group of the current process.
+    The CPU time is the sum over all threads and child processes (on Linux, also over those that
+    outlive their parent). The peak memory is that of the largest single process. The program has
+    the standard streams, open files, environment and process group of the current process.
 
     The measurement does not include
 
     - services outside the program, such as containers and job queues;
     - child processes of a process that ignores SIGCHLD;
-    - usage later than half a second after the end of the program, by processes that still run;
+    - processes that outlive the program: their usage later than half a second after its end;
     - on macOS, child processes that outlive their parent.
 
     Parameters
@@ -139,11 +139,10 @@ def record(command: Sequence[str], *, phase: str = "", aside: bool = False) -> R
     command : sequence of str
         Program and arguments.
     phase : str
-        Phase of the system that the program belongs to, such as indexing or searching. Default: not
-        stated.
+        Phase of the system in which the program runs, such as indexing or searching. Default: no
+        phase.
     aside : bool
-        Send the standard output of the program to standard error. Default: False, the output stays
-        on standard output.
+        Whether the standard output of the program goes to standard error. Default: False.
 
     Returns
     -------
@@ -155,7 +154,7 @@ def record(command: Sequence[str], *, phase: str = "", aside: bool = False) -> R
     UsageError
         If the program does not exist, or the operating system is neither Linux nor macOS.
     InputError
-        If another process stopped the measurement.
+        If the measurement was stopped from outside.
     KeyboardInterrupt
         If the user interrupted the program.
 

@@ -23,22 +23,23 @@ Bytes = Annotated[int, msgspec.Meta(ge=0)]
 class Machine(
     msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True
 ):
-    """A type of computer, described as in Rodriguez-Fuentes & Penagarikano 2013, section 4.3; host
-    names are not stored.
+    """A type of computer, as described in Rodriguez-Fuentes & Penagarikano 2013, section 4.3. The
+    name of the host is not stored.
 
     Attributes
     ----------
     count : int
         Number of computers of this type.
     brand : str or None
-        Maker and model of the computer. This and all further attributes are None if they are not
-        known.
+        Maker and model of the computer. Like each of the following attributes, it is None if it is
+        not known.
     cpu : str or None
         Model of the processor.
     cores : int or None
         Number of physical cores.
     clock_ghz : float or None
-        Nominal clock rate of the processor in GHz; if not known, the highest or the present one.
+        Clock rate of the processor in GHz: the nominal rate; if not known, the highest or present
+        rate.
     memory_bytes : int or None
         Main memory in bytes.
     system : str or None
@@ -74,12 +75,12 @@ class Resources(
     user_s, system_s : float
         CPU seconds of all threads and processes, in the program and in the operating system.
     wall_s : float
-        Elapsed seconds; of the slowest node if several nodes were merged.
+        Elapsed seconds. If records of several nodes were merged: those of the slowest node.
     peak_bytes : int
         Largest resident memory of a single process, in bytes.
     gpu_s : float or None
-        GPU seconds. `truecost resources` does not measure them: add the value of the driver or the
-        job queue by hand. None if not known.
+        GPU seconds, which `truecost resources` does not measure: add the figure of the driver or of
+        the job queue by hand. None if not known.
     running : int
         Number of processes that still ran half a second after the program ended; their later
         resources are not counted.
@@ -102,7 +103,7 @@ class Resources(
 
     @property
     def cpu_s(self) -> float:
-        """CPU seconds in the program and in the operating system together."""
+        """CPU seconds in the program plus those in the operating system."""
         return self.user_s + self.system_s
 
     @property
@@ -155,8 +156,8 @@ def read_resources(path: str) -> Resources:
     Raises
     ------
     InputError
-        If the file does not exist or is not such a record, or the measured program failed, because
-        an incomplete run does not show the resources of a complete one.
+        If the file does not exist or is not such a record, or if the measured program failed: the
+        usage of a failed run is not that of a complete run.
     """
     shown, data = shown_path(path), read_bytes(path)
     if not data.strip():
@@ -182,7 +183,7 @@ def phase_of(paths: Sequence[str], phase: str) -> Resources:
     paths : sequence of str
         Paths of the records, one for each node.
     phase : str
-        Name of the phase: indexing or searching. Records without a phase are accepted too.
+        Name of the phase: indexing or searching. Records without a phase are accepted, too.
 
     Raises
     ------
@@ -212,9 +213,9 @@ def phase_of(paths: Sequence[str], phase: str) -> Resources:
 def merge(records: Iterable[Resources]) -> Resources:
     """Merge the records of several nodes that worked on one phase at the same time.
 
-    CPU seconds are summed; peak memory and elapsed time are the largest of the nodes; nodes are
-    counted by type (Rodriguez-Fuentes & Penagarikano 2013, section 4.3). Steps that follow each
-    other on a node must be measured as one command, such as `sh -c 'first && second'`.
+    CPU seconds are summed, and of peak memory and elapsed time, the largest is taken; for each type
+    of node, the number of nodes is stored (Rodriguez-Fuentes & Penagarikano 2013, section 4.3).
+    Consecutive steps on a node must be measured as one command, such as `sh -c 'first && second'`.
 
     Raises
     ------

@@ -66,15 +66,15 @@ def codabench(
     Parameters
     ----------
     study : Study
-        Settings of the evaluation. They replace the settings of `ref/study.toml` in the input
+        Settings of the evaluation; they override those in the file `ref/study.toml` of the input
         folder.
     source : str
-        Path of the input folder, with the key in `ref` and the submission in `res`.
+        Path of the input folder, with the key in the folder `ref` and the submission in `res`.
     target : str
-        Path of the output folder. `scores.json` contains values and interval ends;
-        `detailed_results.html` is the report.
+        Path of the output folder, into which `scores.json` (values and ends of intervals) and
+        `detailed_results.html` (the report) are written.
     progress : callable, optional
-        Function that is called with the progress (see :func:`truecost.study.ranking.rank`).
+        Function that is called with the progress, as in :func:`truecost.study.ranking.rank`.
 
     Returns
     -------

@@ -36,7 +36,7 @@ class Options:
         - `llr`: natural-log likelihood ratios.
         - `posterior`, `log-posterior`: probabilities of the target or of each class, or their
           natural logarithms.
-        - `log-score`: one score for each class, of which softmax gives the posteriors.
+        - `log-score`: one score for each class; the softmax of the scores gives the posteriors.
         - `score`: scores that only rank the trials.
         - `decision`: decided classes.
         - `number`: predicted numbers.
@@ -53,21 +53,23 @@ class Options:
         - `unit`: unit of the trial, which is resampled as a whole; `a+b` if each trial has two
           units of one kind (enrolled and test speaker).
         - `unit2`: unit of a second kind, such as the recording device beside the speaker.
-        - `stratum`: stratum of the unit; for moving blocks (see `Plan`), its stream.
+        - `stratum`: stratum of the unit: units are drawn within each stratum; for moving blocks
+          (see `Plan`), the stream of the unit.
         - `weight`: weight of the trial, at least 0.
     target : str, optional
         Label of the class to detect. All other labels are nontargets.
     classes : tuple of str, optional
         Class names, in the order of the score columns and of the rows of the cost matrix.
     missing : {"error", "drop", "worst"}
-        Handling of trials without a score. `error`: InputError. `drop`: they are excluded. `worst`:
-        they get the worst score of the system (lowest for a target, highest for a nontarget).
+        Handling of trials without a score. `error`: they raise InputError. `drop`: they are
+        excluded. `worst`: they get the worst score of the system (lowest for a target, highest for
+        a nontarget).
     llr_base : float, optional
         Base of the logarithm of likelihood ratios, above 1. Default: e.
     annotators : {"votes", "any"}, optional
-        Rule for the right labels of a trial with several annotators. `votes`: each label, with its
-        share of the annotators as weight. `any`: every label that enough annotators gave (Ferrer et
-        al. 2024, section 3.7).
+        Rule for the right labels of a trial with several annotators. `votes`: each given label,
+        weighted by the share of the annotators who gave it. `any`: every label that enough
+        annotators gave (Ferrer et al. 2024, section 3.7).
     accept : float, optional
         For `any`: smallest share of the annotators that makes a label right, above 0 and at most 1.
         Default: one annotator suffices.
@@ -130,7 +132,7 @@ class Options:
             )
 
     def column(self, key: str, table: Table) -> str | None:
-        """Column of a key: the mapped one, else the column with the name of the key, else None."""
+        """Column for a key: that in `columns`, else the column named like the key, else None."""
         return mapped_column(self.columns, key, table)
 
 

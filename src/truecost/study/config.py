@@ -62,11 +62,11 @@ Table = TypeVar("Table", bound=PartialTable)
 class Study(
     msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
 ):
-    """A study: all systems, data files, costs, measures and settings of an evaluation, as in a
-    `study.toml` file.
+    """A study: all systems, data files, costs, measures and settings of an evaluation, as a study
+    file contains them.
 
-    Each attribute is a key or a table of the file. A table that is missing in the file has default
-    values.
+    Each attribute is a key or a table of the study file. If the file lacks a table, the attribute
+    has default values.
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ class Study(
         Measures to compute, `NAME` or `NAME:PARAMETER`. Default: the usual measures of the task or
         of the score type.
     also : tuple of str
-        Additional metrics, such as ``f1``, that are reported but not used for ranks and gates.
+        Additional metrics, such as ``f1``, that are reported but never used for ranks and gates.
     baseline : str, optional
         Name of the system that all other systems are compared with. Default: no comparison.
     data : DataTable
@@ -84,8 +84,8 @@ class Study(
     systems : dict of str to SystemTable
         Systems to evaluate, by name.
     collections : dict of str to DataTable
-        Test collections, by name, with the settings in which each differs from ``data``. Each
-        system has a file for each collection.
+        Test sets, by name, each with the settings that differ from ``data``. Each system has a file
+        for each collection.
     application : ApplicationTable
         Costs of errors and priors of classes.
     applications : dict of str to ApplicationTable
@@ -95,11 +95,11 @@ class Study(
     interval : IntervalTable
         Settings of the confidence intervals.
     engine : EngineTable
-        Place where errors of large files are counted: one process, several, or Ray. It does not
-        change the results.
+        Place where large files are counted: one process, several, or Ray. The results are the same
+        everywhere.
     subsets : dict of str to str
-        Subsets of the data, by name: a column (each of its values is a subset) or a condition such
-        as `duration < 2`.
+        Subsets of the data, by name: a column (each value of the column is a subset) or a condition
+        such as `duration < 2`.
     own : dict of str to table
         Tables that only one task has, by name, such as ``[terms]`` (see ``Study.table``).
     source, loop, learner, strategy, expert, sweep : table
@@ -109,9 +109,9 @@ class Study(
     training : TrainingTable
         Programs, seeds and training sets for the runs of training methods.
     ledger : LedgerTable
-        File that records every scoring of an evaluation set.
+        File in which each scoring of the evaluation set is recorded.
     challenge : ChallengeTable
-        Texts and dates of a challenge for `truecost leaderboard bundle`. They do not change
+        Texts and dates of a challenge, for `truecost leaderboard bundle`; without effect on
         results.
     worst : int, optional
         Number of worst items (utterances, sentences, recordings) of each system that are stored
@@ -194,7 +194,7 @@ class Study(
 
     @classmethod
     def from_tables(cls, tables: Mapping[str, Any], source: str = "study") -> Self:
-        """A study from a mapping of tables, as read from a TOML or JSON file.
+        """A study from a mapping of tables, which may come from a TOML or JSON file.
 
         Parameters
         ----------
@@ -223,38 +223,38 @@ class Study(
         return msgspec.structs.replace(study, own={name: getattr(typed, name) for name in own})
 
     def table(self, kind: type[Table]) -> Table:
-        """The table of a task, such as ``study.table(TermsTable)`` for ``[terms]``; an empty table
-        if the study does not contain it.
+        """The table of a task, such as ``[terms]`` for ``study.table(TermsTable)``; an empty table
+        if the study has none.
         """
         found: Table = self.own.get(kind.__table__, kind())
         return found
 
     def given(self, name: str) -> dict[str, Any]:
-        """Keys and values of the table ``name`` of a task, such as "terms"; empty if the study does
-        not contain the table.
+        """Keys and values of the table of a task by its name, such as "terms"; empty if the study
+        has no such table.
         """
         table = self.own.get(name)
         return {} if table is None else table.given()
 
     def with_table(self, table: PartialTable) -> Self:
-        """A copy of the study that contains this table of a task, instead of its own table of this
-        type.
+        """A copy of the study with this table of a task, which replaces a table of the same
+        name.
         """
         return msgspec.structs.replace(self, own={**self.own, table.__table__: table})
 
     def applied(self) -> dict[str, ApplicationTable]:
         """The applications by name, each with a single prior.
 
-        A study without named applications has one application, whose name is "". An application
-        with several priors becomes one application for each prior.
+        If the study names no applications, the single application has the name "". An application
+        with several priors becomes several applications.
         """
         tables = self.applications or {"": self.application}
         found = (_by_prior(table, name) for name, table in tables.items())
         return {name: table for several in found for name, table in several.items()}
 
     def by_name(self, kind: type[Table]) -> dict[str, Table]:
-        """The named tables of one type: for ``PolicyTable``, the tables ``[policies.NAME]`` by
-        name.
+        """The tables of one type by their names: for ``PolicyTable``, the tables
+        ``[policies.NAME]``.
         """
         return dict(self.own.get(kind.__table__, {}))
 
@@ -262,12 +262,12 @@ class Study(
     def read(cls, path: str) -> Self:
         """Read a study from a TOML file.
 
-        Relative paths in the file start in the folder of the file.
+        Paths in the file are relative to the folder of the file.
 
         Returns
         -------
         Study
-            Study with paths relative to the current folder.
+            Study whose paths are relative to the current folder.
 
         Raises
         ------
@@ -283,7 +283,7 @@ class Study(
         return study.moved(lambda file: path_beside(path, file))
 
     def moved(self, place: Callable[[str], str]) -> Self:
-        """A copy of the study with each path of a file replaced by ``place(path)``."""
+        """A copy of the study in which ``place(path)`` replaces the path of each file."""
         live = self.source.given()  # the folder of [loop] is that of a live run
         names = (name for name in self.__struct_fields__ if live or name != "loop")
         changed = {name: _each(getattr(self, name), place) for name in names}
@@ -294,10 +294,10 @@ class Study(
 
         Three exceptions:
 
-        - the systems of ``base`` are dropped if this study has systems, its collections if this
-          study has collections, and its applications if this study has applications;
-        - a preset replaces single costs and priors, and single costs and priors replace a preset;
-        - the baseline of ``base`` is dropped if it is not a system of this study.
+        - systems, collections and applications are replaced as a whole: if this study has some,
+          those of ``base`` are dropped;
+        - a preset replaces costs and priors, and costs or priors replace a preset;
+        - if this study has systems, the baseline of ``base`` is dropped unless it is one of them.
         """
         baseline = self.baseline if self.baseline is not None else base.baseline
         if self.systems and self.baseline is None and baseline not in self.systems:
@@ -333,7 +333,7 @@ class Study(
         Raises
         ------
         UsageError
-            If names, ranges or tables are invalid, or a table is not used by the task.
+            If a name, a number or a table is invalid, or the task does not use a table.
         """
         self.moved(plain)
         checking.check_names(self)

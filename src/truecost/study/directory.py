@@ -76,11 +76,11 @@ def check_target(directory: str, ours: str = "result.json") -> Path:
 
 
 def write(outcome: Outcome, directory: str) -> Path:
-    """Write a result directory: `result.json`, `report.html` and their tables. If one file cannot
-    be written, none is.
+    """Write a result directory: `result.json`, `report.html`, and tables of curves or items. If one
+    file cannot be written, none is.
 
-    The outcome of :func:`truecost.plan` also gets `plan.csv`, and the outcome of
-    :func:`truecost.validate` gets `checks.csv`.
+    For an outcome of :func:`truecost.plan`, `plan.csv` is written, too; for an outcome of
+    :func:`truecost.validate`, `checks.csv`.
 
     Parameters
     ----------

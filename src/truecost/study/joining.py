@@ -36,13 +36,15 @@ def join(scores: Table, key: Table, options: Options, role: str = "the key") -> 
     Returns
     -------
     Table
-        Columns of both tables. Trials without a score have empty cells, unless `options.missing` is
-        "error". A column that is equal in both tables (enroll, test) occurs once.
+        Columns of both tables. Trials without a score have empty cells; if `options.missing` is
+        "error", they raise InputError. A column that is equal in both tables (enroll, test) occurs
+        once.
 
     Raises
     ------
     InputError
-        If the tables have different ids, an id repeats, or a column of both differs.
+        If the tables have different ids, an id repeats, or a column that both tables contain has
+        different values.
     UsageError
         If there is no column of ids.
     """
@@ -121,16 +123,16 @@ def join_metadata(
     table : Table
         Table to which columns are added.
     metadata : Table
-        Table that is searched by its column `id`, else by the column with the name of `column`,
-        else by its first column. It may contain more rows than needed.
+        Table in which the values are looked up: in its column `id`, or else in its column with the
+        same name as in `table`, or else in its first column. It may contain more rows than needed.
     column : str
         Column of `table` whose values are looked up. Default: the ids.
 
         - `id`: the new columns keep their names.
         - Another column, such as `enroll`: the new names begin with it (`enroll.speaker`).
-        - `enroll.age`, if `table` has no column `enroll.age`: the values of `enroll` are looked up.
-          The metadata must have only one other column, which becomes `enroll.age`, or `age` for
-          `id.age`.
+        - `enroll.age`, if `table` has no column of this name: the values of `enroll` are looked up.
+          The metadata must have only one other column, which is named `enroll.age` (for `id.age`:
+          `age`).
 
         A short name such as `speaker` stands for the only column of `table` that ends with
         `.speaker`.

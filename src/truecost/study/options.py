@@ -52,7 +52,7 @@ MACHINE = Option(
     verbs=JUDGING,
 )
 ACCEPT = Option(
-    "Smallest share of the annotators that makes a label accepted.",
+    "For --annotators any: a label is right if at least this share of the annotators gave it.",
     shown="one annotator suffices",
     gt=0,
     le=1,
@@ -60,8 +60,9 @@ ACCEPT = Option(
 )
 
 METADATA = Option(
-    "File with further columns. FILE is joined by id; COLUMN=FILE by the values of COLUMN, such as "
-    "speaker=speakers.csv; COLUMN.NAME=FILE also names the new column NAME.",
+    "File with further columns: FILE is joined by id, COLUMN=FILE (speaker=speakers.csv) is joined "
+    "by the values of COLUMN. COLUMN.NAME=FILE gives the only new column the "
+    "name NAME.",
     file=True,
     sided="COLUMN=FILE or FILE",
 )
@@ -78,12 +79,13 @@ INDEXING = Option(
     file=True,
 )
 SEARCHING = Option(
-    "Record of truecost resources for searching: FILE, or SYSTEM=FILE for one of several systems.",
+    "Record of truecost resources for searching: FILE, or SYSTEM=FILE for one of "
+    "several systems; repeat for each node.",
     group="Counting",
     file=True,
 )
 RESOURCES = Option(
-    "Record of truecost resources, if the log of a run has none: FILE, or SYSTEM=FILE "
+    "Record of truecost resources, for prices of computing and waiting: FILE, or SYSTEM=FILE "
     "for one of several systems; repeat for each run or node.",
     group="Prices",
     file=True,

@@ -216,20 +216,20 @@ class Part:
 
 @dataclass(frozen=True, repr=False)
 class Outcome(Shown):
-    """Result of an evaluation; `print` shows its tables as in the terminal.
+    """Result of an evaluation; `print` shows the tables that the command prints.
 
     Attributes
     ----------
     parts : tuple of Part
-        Systems, values and comparisons for each combination of test collection and application.
+        Systems, values and comparisons: a part for each combination of collection and application.
     problems : tuple of Problem
-        Faults in the data, followed by advice.
+        Faults of the data, and then advice.
     inputs : tuple of Input
-        Files that were read, with their hashes. Standard input and data in memory are not included.
+        Files that were read, with their hashes; without standard input and data in memory.
     gates : tuple of Verdict
         Verdict of each quality gate.
     configuration : str
-        Study in TOML format; paths of files are reduced to file names.
+        Study in TOML format; of each path, only the file name is kept.
     readings : tuple of str
         Format and columns of each file, such as "scores.txt: read as kaldi-scores: enroll test
         score".
@@ -238,16 +238,16 @@ class Outcome(Shown):
     leaderboard : tuple of Standing
         Systems in the order of their ranks; empty if they were not ranked.
     first_rank : dict of str to tuple of str
-        Systems that share the first rank, best first, for the first measure; only for a comparison
-        of more than two systems. The keys are labels of measures.
+        If more than two systems are compared: name of the first measure, and the systems that share
+        the first rank by this measure, best first.
     task : str
         Name of the task.
     cases : tuple of Case
         Worst items of each system, with their alignment.
     described : tuple of Struct
-        Further results of the whole run, such as fitted parameters.
+        Further results, such as fitted parameters, that do not belong to a single part.
     planned : tuple of dict, optional
-        Result of :func:`truecost.plan`: for each value the half-width of its interval, the wanted
+        Result of :func:`truecost.plan`: for each value, the half-width of its interval, the wanted
         half-width, and the number of units needed.
     checks : mapping of str to sequence of Check, optional
         Result of :func:`truecost.validate`: checks of each system, by its name (preceded by the
@@ -274,7 +274,7 @@ class Outcome(Shown):
 
     @property
     def systems(self) -> tuple[Record, ...]:
-        """Data of the scored systems; each system once, even with several applications."""
+        """Data of each scored system, once even if there are several applications."""
         seen = {id(t): t for part in self.parts for t in part.systems}
         return tuple(seen.values())
 
@@ -285,19 +285,19 @@ class Outcome(Shown):
 
     @property
     def comparisons(self) -> tuple[Comparison, ...]:
-        """Comparisons of all systems with the baseline."""
+        """Comparisons of all other systems with the baseline."""
         return tuple(c for part in self.parts for c in part.comparisons)
 
     @property
     def rows(self) -> list[Row]:
-        """All rows of the result tables: values, followed by differences and ratios."""
+        """All rows of the result: values, and then differences and ratios."""
         derived = [e for c in self.comparisons for e in (c.difference, c.ratio)]
         return [e.row() for e in (*self.estimates, *derived)]
 
     @property
     def result(self) -> ResultFile:
-        """Content of `result.json` as a typed object, from which tables, gates and the report are
-        made.
+        """Content of `result.json` as a typed object. Tables, gates and the report are made of
+        it.
         """
         every = (*(d for part in self.parts for d in part.described), *self.described)
         return ResultFile(
@@ -310,8 +310,8 @@ class Outcome(Shown):
         )
 
     def described_as(self, kind: type[Kind]) -> tuple[Kind, ...]:
-        """Further results of one type, for example all ``Chosen`` (chosen thresholds): the results
-        of ``parts``, followed by the results of the whole run.
+        """Further results of one type, such as ``Chosen`` for all chosen thresholds: those of each
+        part, and then those of the whole run.
         """
         found = [d for part in self.parts for d in part.described_as(kind)]
         return (*found, *(d for d in self.described if isinstance(d, kind)))
@@ -331,7 +331,7 @@ class Outcome(Shown):
         return replace(self, gates=check(gates, self.rows))
 
     def save(self, folder: str | Path) -> Path:
-        """Write `result.json`, `report.html` and their tables into a folder (see
+        """Write `result.json`, `report.html` and further files into a folder (see
         :func:`truecost.write`).
         """
         from truecost.study.directory import write
@@ -341,9 +341,9 @@ class Outcome(Shown):
     def log(self, tracker: Any = None) -> None:
         """Log the results in an experiment tracker: ``outcome.log(mlflow)``.
 
-        Values and interval ends become metrics; tables and the report become artifacts. The tracker
-        has the functions ``log_metrics`` and ``log_artifacts`` of MLflow. Default: MLflow (extra
-        `tracking`).
+        Values and ends of intervals become metrics; tables and the report become artifacts. The
+        tracker must have the functions ``log_metrics`` and ``log_artifacts``, as MLflow. Default:
+        MLflow (extra `tracking`).
         """
         from truecost.study.printing import log
 
@@ -355,7 +355,7 @@ class Outcome(Shown):
         Parameters
         ----------
         name : str
-            Name of the picture, such as "det", or its heading. Default: the first picture.
+            Name or heading of the picture, such as "det". Default: the first picture.
 
         Raises
         ------

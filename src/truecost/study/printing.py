@@ -55,7 +55,7 @@ class Shown:
         return "".join(map(_html, self._tables()))
 
     def to_polars(self) -> "pl.DataFrame":
-        """All values as a polars frame, one row for each value, with all digits; undefined values
+        """All values as a polars frame: one row for each value, with all digits; undefined values
         are null.
         """
         import polars as pl
@@ -74,18 +74,18 @@ class Shown:
         return pandas.DataFrame({name: frame[name].to_list() for name in frame.columns})
 
     def to_csv(self, path: str | Path | None = None) -> str:
-        """All values as CSV text; with ``path``, the text is also written to this file."""
+        """All values as CSV text; if ``path`` is given, the text is also written to this file."""
         text = self.to_polars().write_csv()
         if path is not None:
             Path(path).write_text(text, encoding="utf-8")
         return text
 
     def to_markdown(self) -> str:
-        """The tables of the terminal as Markdown text."""
+        """The printed tables as Markdown text."""
         return self._texts("md")
 
     def to_latex(self) -> str:
-        """The tables of the terminal as LaTeX text, for the package `booktabs`."""
+        """The printed tables as LaTeX text, which needs the package `booktabs`."""
         return self._texts("tex")
 
     def _texts(self, kind: str) -> str:

@@ -149,25 +149,27 @@ def rank(
     Parameters
     ----------
     study : Study
-        Study with at least two systems, at most one collection and one application.
+        Study with at least two systems, without named collections or applications.
     progress : callable, optional
         Function that is called with the current step, the number of finished replicates, and the
         number of all replicates.
     keep_going : bool
-        Leave out invalid systems with a warning for each. Default: an invalid system is an error.
+        Whether invalid systems are left out, each with a warning. Default: False, an invalid system
+        is an error.
     held : mapping of str to Table, optional
-        Tables in memory, by their paths in the study. Default: all tables are read from files.
+        Tables in memory, by the paths that stand for them in the study. Default: all tables are
+        read from files.
 
     Returns
     -------
     Outcome
-        Result with the attribute ``leaderboard``. The rows of the systems are in the order of their
+        Result with the attribute ``leaderboard``; the rows of the systems are in the order of the
         ranks.
 
     Raises
     ------
     UsageError
-        If there are fewer than two systems, or several collections or applications.
+        If there are fewer than two systems, or named collections or applications.
     InputError
         If a system is invalid (the message lists all invalid systems), or systems have different
         trials.

@@ -21,7 +21,7 @@ ALL_USERS = {"traffic": ("--users", "--units-a and --units-b")}  # known, not th
 OF_TRAFFIC = ("score", "plan", "threshold", "validate")  # verbs that traffic matters to
 _of_models = partial(Option, group="Deployment")
 _of_traffic = partial(_of_models, verbs=OF_TRAFFIC)
-_of_threshold = partial(_of_models, shown="the lowest score that it collected")
+_of_threshold = partial(_of_models, shown="lowest score of the items that the model collected")
 _of_reference = partial(Option, group="Reference", file=True)
 _of_format = partial(Option, shown="recognised by ending and content")
 CLASSES = (*names.POSTERIORS, "decision")  # types that tell several classes apart
@@ -36,7 +36,7 @@ class DataTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
         names.ScoreType | None,
         Option(
             "Type of the scores (truecost list types).",
-            shown="that of the format, otherwise required",
+            shown="as the format states; otherwise required",
         ),
     ] = None
     map: Annotated[
@@ -81,8 +81,8 @@ class DataTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     annotators: Annotated[
         names.Annotators | None,
         Option(
-            "How several labels of a trial count: as votes (soft labels), or any accepted "
-            "label is right (any)."
+            "Required for several labels of a trial: each label is a vote (votes), or each label "
+            "that enough annotators gave is right (any)."
         ),
     ] = None
     accept: Annotated[float | None, options.ACCEPT] = None
@@ -94,7 +94,7 @@ class DataTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
         ),
     ] = None
     allow_duplicates: Annotated[
-        bool | None, Option("Accept words and turns that are repeated at the same time.")
+        bool | None, Option("Accept words and turns that occur twice at the same time.")
     ] = None
     llr_base: Annotated[
         float | None,
@@ -180,7 +180,7 @@ class DataTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     filter: Annotated[
         str | None,
         Option(
-            "Filter to score, if a log of lm-eval has several.",
+            "Filter whose results are scored, if a log of lm-eval has several.",
             needs={"log": ("a log of lm-eval",)},
         ),
     ] = None
@@ -216,7 +216,7 @@ class DataTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     split: Annotated[
         float | None,
         _of_traffic(
-            "Planned share of the users in arm A; a warning appears if the data differ.",
+            "Planned share of the users with model A; another share in the data gives a warning.",
             needs=ALL_USERS,
             gt=0,
             lt=1,
@@ -225,12 +225,12 @@ class DataTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     users: Annotated[
         str | None,
         Option(
-            "File with every user (unit) and its arm, including users without accepted items.",
+            "File with all users (columns unit, collected_by), also those without accepted items.",
             file=True,
         ),
     ] = None
     labels: Annotated[
-        str | None, Option("Table with the reference: id, label, and further columns.", file=True)
+        str | None, Option("Table of labels: id, label, perhaps further columns.", file=True)
     ] = None
     ecf: Annotated[
         str | None,
@@ -241,7 +241,7 @@ class DataTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     ] = None
     rttm: Annotated[
         str | None,
-        _of_reference("RTTM with the spoken words, from which the occurrences are made."),
+        _of_reference("RTTM with the spoken words, in which the queries are looked up."),
     ] = None
     occurrences: Annotated[
         str | None,
@@ -298,7 +298,7 @@ class ApplicationTable(PartialTable, frozen=True, kw_only=True, omit_defaults=Tr
         float | tuple[float, ...] | None,
         replace(
             PRIOR,
-            help="Prior probability of a target. Several, comma-separated, are several "
+            help="Prior probability of a target; several, comma-separated, make several "
             "applications.",
             shown="the share of targets in the data",
             read=names.number_or_numbers,
@@ -327,25 +327,21 @@ class IntervalTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
 
     __table__: ClassVar[str] = "interval"
 
-    level: Annotated[float | None, Option("Level of the intervals.", default=0.95, gt=0, lt=1)] = (
-        None
-    )
+    level: Annotated[
+        float | None, Option("Confidence level of the intervals.", default=0.95, gt=0, lt=1)
+    ] = None
     replicates: Annotated[
         int | None, Option("Number of bootstrap replicates.", default=2000, ge=1)
     ] = None
     seed: Annotated[int | None, SEED] = None
     method: Annotated[
         names.Method | None,
-        Option(
-            "Method of the intervals: auto (by the kind of measure), percentile (of the "
-            "replicates), bca (bias-corrected percentiles of the replicates).",
-            default="auto",
-        ),
+        Option("Method of the intervals.", meanings=names.METHODS, default="auto"),
     ] = None
     icc: Annotated[
         float | None,
         Option(
-            "Correlation within units that --method auto assumes if the data do not show it.",
+            "Correlation within units that --method auto assumes if the data cannot show it.",
             default=names.ICC,
             ge=0,
             le=1,
@@ -355,15 +351,15 @@ class IntervalTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
     resample: Annotated[
         names.Scheme | None,
         Option(
-            "Resampling of units: multinomial (a fixed number of draws), poisson (a Poisson number "
-            "of draws), blocks (draws of several consecutive units).",
+            "Draws of a replicate.",
+            meanings=names.SCHEMES,
             default="multinomial",
             needs=ALL_USERS,
         ),
     ] = None
     block_length: Annotated[
         int | None,
-        Option("Units in a moving block.", shown="cube root of the number of units", ge=1),
+        Option("Units in a resampled block.", shown="cube root of the number of units", ge=1),
     ] = None
     hold: Annotated[
         tuple[str, ...],
@@ -384,7 +380,7 @@ class EngineTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     engine: Annotated[
         Literal["serial", "processes", "ray"] | None,
         Option(
-            "Place where the trials are counted: this process (serial), --jobs processes, or Ray.",
+            "Place where files are counted: this process (serial), several (processes), or Ray.",
             default="serial",
             verbs=names.SCORED,
         ),

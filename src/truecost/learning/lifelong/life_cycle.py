@@ -131,7 +131,8 @@ def run_lifelong(
         Parameters as in `run_stream`. One step is one batch under one version.
     progress : callable, optional
         Function that is called after each step with the number of finished steps and the number of
-        all steps, (T + 1)(N + 1): T batches of the lifelong set, N test batches.
+        all steps, (T + 1)(N + 1): M_0 and the versions after the T batches of the lifelong set each
+        take one step to learn and N steps to predict the N test batches.
 
     Raises
     ------

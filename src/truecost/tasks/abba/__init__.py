@@ -30,10 +30,10 @@ MAP_KEYS: dict[str, str] = {
     "accept_a": "1 if A accepts the item, 0 if not; instead of its score",
     "accept_b": "1 if B accepts the item, 0 if not; instead of its score",
     "label": "1 for a true accept, 0 for a false one, empty for unlabelled items",
-    "machine": "probability of label 1 by a machine",
+    "machine": "probability of label 1 according to a machine",
     "inclusion": "probability with which the item was chosen for a label",
     "stratum": "stratum in which items are chosen for labels",
-    "active_seconds": "measured seconds of a person for the label",
+    "active_seconds": "seconds that a person worked on the label",
     "unit": "unit (user, device): its items are resampled together",
 }
 

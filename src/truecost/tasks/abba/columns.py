@@ -176,8 +176,8 @@ class LogOptions:
     ----------
     columns : mapping of str to str
         Column for each key (`truecost list map`). A column with the name of a key needs no entry.
-        Map the scores of both models, or the decisions of both. If both are found by name, the
-        scores are used.
+        Map the scores of both models, or the decisions of both. If scores and decisions are both
+        found by name, the scores are used.
     threshold_a, threshold_b, exposure, units, split, mismatch, raw_machine, unlabelled
         Arguments of `collected_items`. A model accepts scores at or above its threshold.
 

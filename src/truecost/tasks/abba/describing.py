@@ -152,7 +152,7 @@ class Plane(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="
         return f"{', '.join(whose)} ({self.estimator})"
 
     def rows(self, rows: Iterable[Row], chosen: Chosen) -> dict[str, Row]:
-        """Dictionary of the rows at a chosen threshold, by measure (`rrecall`, `rfpr`)."""
+        """Those `rows` of `choose` that belong to a `chosen` threshold, by measure."""
         variant = chosen.rule + (",by=upper" if self.by == "upper" else "")
         dims = {k: getattr(self, k) for k in ("system", "estimator", "collection", "subset")}
         about = {k: name for k, name in dims.items() if name}

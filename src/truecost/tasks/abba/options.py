@@ -30,9 +30,9 @@ class AbbaTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     estimators: Annotated[
         tuple[str, ...],
         Option(
-            "Estimators, comma-separated: from labels (direct), from labels pooled over both arms "
-            "(pooled), from machine and labels (corrected), from the machine alone (soft), or from "
-            "accepts per exposure (ab).",
+            "Estimators, comma-separated: from human labels (direct), from human labels pooled "
+            "over both arms (pooled), from machine and human labels (corrected), from machine "
+            "labels only (soft), or from accepted items per exposure (ab).",
             verbs=("score", "plan", "threshold"),
             shown="those that the log allows",
             flag="estimator",
@@ -59,29 +59,30 @@ class AbbaTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     max_rfpr: Annotated[
         float | None,
         of_thresholds(
-            help="Rule: the highest relative recall whose relative false-positive rate is at most "
-            "this.",
+            help="Rule: the highest relative recall with a relative false-positive rate of at most "
+            "this limit.",
             shown="1 if no other limit is given",
         ),
     ] = None
     min_rrecall: Annotated[
         float | None,
         of_thresholds(
-            help="Rule: the lowest relative false-positive rate whose relative recall is at least "
-            "this."
+            help="Rule: the lowest relative false-positive rate with a relative recall of at least "
+            "this limit."
         ),
     ] = None
     by: Annotated[
         ChosenBy | None,
         of_thresholds(
-            help="Meet the limit by the value (point), or by the end of its interval (upper).",
+            help="Quantity that must be within the limit: the value (point), or its whole "
+            "interval (upper).",
             default="point",
         ),
     ] = None
     grid: Annotated[
         int | tuple[float, ...] | None,
         of_thresholds(
-            help="Number of candidate thresholds, or thresholds separated by commas.",
+            help="Number of candidate thresholds, or the thresholds, comma-separated.",
             default=200,
             read=_grid,
         ),

@@ -30,9 +30,9 @@ def ratios(rows: Sequence[Row], *, title: str = "") -> Picture:
     """Ratios of candidate B to deployed model A, with intervals and verdicts; one row for each
     ratio.
 
-    The axis is logarithmic, with a line at 1 (no change). A hollow dot is a value from machine
-    labels only. A hollow dot with a dashed interval rests on too few data, and does not extend the
-    axis.
+    The axis is logarithmic, with a line at 1 (no change). A hollow dot with a solid
+    interval is a value from machine labels only. A hollow dot with a dashed interval is a value
+    from too few data; this interval does not extend the axis.
 
     Parameters
     ----------
@@ -176,8 +176,8 @@ def machine_labels(description: Description, *, title: str = "") -> Picture:
     labelled items.
 
     A hollow dot is the mean probability of the machine, a filled dot the share of human labels. The
-    line is the hollow dot plus the interval of the difference (human minus machine). If the line
-    does not contain the hollow dot, the machine is biased in this cell.
+    line is the interval of the difference (human minus machine), added to the hollow dot. If the
+    line does not contain the hollow dot, the machine is biased in this cell.
 
     Parameters
     ----------
@@ -228,7 +228,7 @@ def probability_mapping(found: MachineCalibration, *, title: str = "") -> Pictur
     """Calibration of machine scores: probability of a true accept against the score (Petegrosso et
     al. 2022, Fig. 3).
 
-    The isotonic calibration is drawn as a check.
+    The isotonic calibration is drawn for comparison.
 
     Parameters
     ----------

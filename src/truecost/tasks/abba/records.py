@@ -96,7 +96,7 @@ class Deployment(Rows):
     traffic : Traffic
         Exposures and numbers of units of both arms.
     frame : polars.DataFrame
-        All columns, with a row for each item in the order of the ids; for subsets.
+        All columns of the log, a row for each item in the order of the ids; used for subsets.
     signature : str
         Settings with which the log was read, separated by `|`.
     problems : tuple of str
@@ -220,7 +220,7 @@ class Deployment(Rows):
         return replace(found, traffic=self.traffic, threshold_b=threshold)
 
     def take(self, rows: Array) -> "Deployment":
-        """Deployment of selected items (indices or a mask), with an empty `traffic`."""
+        """Deployment of selected items (indices or a mask), with an unknown `traffic`."""
         if rows.dtype == bool:
             rows = np.flatnonzero(rows)
         columns = {name: getattr(self, name) for name in BY_ITEM}

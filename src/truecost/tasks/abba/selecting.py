@@ -114,9 +114,9 @@ def select(
     and adds others, unless a stratum gets fewer labels.
 
     Without inclusion probabilities in the log, or with equal ones in each stratum, earlier labels
-    are regarded as a simple random sample: each item of a stratum gets the probability labels /
-    size. With unequal ones, an item with the earlier probability a and the present probability b
-    gets 1 - (1-a) (1-b), an approximation, because b depends on the number of earlier labels.
+    are regarded as a simple random sample: the probability of each item is (earlier + new labels) /
+    size of its stratum. With unequal ones, an item with the earlier probability a and the present
+    probability b gets 1 - (1-a) (1-b), approximately, because b depends on the earlier labels.
 
     Parameters
     ----------

@@ -67,9 +67,9 @@ class Choice:
         with the lowest ratio of false-positive rates (rFPR) is chosen.
     by : {"point", "upper"}
         Quantity that must meet the limit. `point`: the value of the ratio. `upper`: the upper end
-        of its interval for `max_rfpr`, the lower end for `min_rrecall`. A bootstrap replicate has
-        no interval: the ratio in the replicate is multiplied by (this end / the value) of the whole
-        data, and the product must meet the limit.
+        of its interval for `max_rfpr`, the lower end for `min_rrecall`. In a bootstrap
+        replicate, which has no interval, the ratio of the replicate times (end / value) of the
+        whole data must meet the limit.
     grid : int or tuple of float
         Candidate thresholds, or their number. With a number, the candidates are quantiles of the
         scores that B accepts.
@@ -125,8 +125,8 @@ def choose(
     Returns
     -------
     rows : list of Estimate
-        `rrecall` and `rfpr` at the chosen threshold, for each estimator and rule
-        (`parameters["variant"]`).
+        `rrecall` and `rfpr` at the chosen threshold, for each estimator and rule (the rule is
+        `parameters["variant"]` of the row).
     planes : list of Plane
         Both ratios at all thresholds of the grid, for each estimator and for the test set.
 

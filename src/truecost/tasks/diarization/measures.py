@@ -76,9 +76,9 @@ def jer(totals: Totals, _: Application) -> Result:
 def speech_miss(totals: Totals, _: Application) -> Result:
     """Share of the speech that the system misses: `missed speech / speech of the reference`.
 
-    All speakers count as one. Range [0, 1]; lower is better. No naive baseline. Undefined without
-    speech in the scored part of the reference. Ferrer et al. 2024, section 3.7 (tolerance at
-    boundaries, and merging of short gaps).
+    Time in which several speakers speak counts once. Range [0, 1]; lower is better. No naive
+    baseline. Undefined without speech in the scored part of the reference. Ferrer et al. 2024,
+    section 3.7.
     """
     return ratio(totals, ACTIVITY, "missed", "speech"), NONE
 
@@ -96,8 +96,9 @@ def speech_fa(totals: Totals, _: Application) -> Result:
 def speech_error(totals: Totals, _: Application) -> Result:
     """Detection error rate: `(missed speech + false alarms) / speech of the reference`.
 
-    All speakers count as one. Range [0, inf); lower is better. Naive baseline: 1 (an empty output).
-    Undefined without speech in the scored part of the reference. Ferrer et al. 2024, section 3.7.
+    Time in which several speakers speak counts once. Range [0, inf); lower is better. Naive
+    baseline: 1 (an empty output). Undefined without speech in the scored part of the reference.
+    Ferrer et al. 2024, section 3.7.
     """
     return ratio(totals, ACTIVITY, "missed+false_alarm", "speech"), 1.0
 

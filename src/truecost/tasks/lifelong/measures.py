@@ -90,7 +90,7 @@ def policy_score(totals: Totals, application: Application, inner: Measure, how: 
 
     A user policy (`--policy`) weights the test times t_j from l_1 to l_i, by default equally. If
     the weights sum to 1, range and direction are those of the score. Naive baseline: the initial
-    version without learning; without an initial version, that of the score. Undefined without a
+    version without learning; if there is none, the naive baseline of the score. Undefined without a
     test time from l_1 to l_i, or if a score is undefined. Prokopalo et al. 2020, Eq. 2.
     """
     return base_score(totals, application, inner, how)
@@ -110,11 +110,11 @@ def penalty(totals: Totals, application: Application, inner: Measure, how: Acros
 def penalised_score(totals: Totals, application: Application, inner: Measure, how: Across) -> Told:
     """Score after help with a penalty for the help: `S_adapt + (S_imp - S_cor)`.
 
-    The scores are sums over time, as in `policy_score`. The direction is that of the score; the
-    value can be outside the range of the score. `result.json` also contains `no_learning`, S_base +
-    S_imp - S_cor (the help changed nothing), and `no_generalisation`, S_imp (only the corrected
-    parts changed). Naive baseline: that of `policy_score`. Undefined without a test time from l_1
-    to l_i, or if a score is undefined. Prokopalo et al. 2020, Eq. 1 and 3.
+    The scores are weighted sums over time, as in `policy_score`. The value can be outside the range
+    of the score. `result.json` also contains `no_learning`, S_base + S_imp - S_cor (the value if
+    the system learned nothing from the help), and `no_generalisation`, S_imp (the value if only the
+    corrected parts changed). Naive baseline: that of `policy_score`. Undefined without a test time
+    from l_1 to l_i, or if a score is undefined. Prokopalo et al. 2020, Eq. 1 and 3.
     """
     values, _ = scores(totals, application, inner)
     of = values[:, how.version]
@@ -134,7 +134,7 @@ def generalisation_gain(
 ) -> Result:
     """Improvement of the penalised score against the score before help: `S_base - S_pen`.
 
-    If a higher score is better, the sign is opposite. Above 0, the corrections improved the system
+    If a higher score is better, the sign is reversed. Above 0, the corrections improved the system
     by more than they cost. Higher is better. Naive baseline: S_base - S_imp (a system that applies
     the corrections and learns nothing else). Prokopalo et al. 2020, section 2.2 and Fig. 4.
     """
@@ -166,7 +166,7 @@ def forgetting_max(totals: Totals, application: Application, inner: Measure, how
 
     Mean over the times t_j at which the newest version was older than M_i; the best score is that
     of M_1 to M_(i-1) at t_j, chosen again in each replicate. If a lower score is better, the sign
-    is opposite. Below 0, M_i is better on average. Lower is better. Naive baseline: 0 (a version
+    is reversed. Below 0, M_i is better on average. Lower is better. Naive baseline: 0 (a version
     that changes nothing). Chaudhry et al. 2018; Prokopalo et al. 2020, section 3.1.
     """
     loss = _loss(totals, application, inner, how)
@@ -193,7 +193,7 @@ def forgetting_first(
     version M_i.
 
     Mean over the times t_j at which the newest version was older than M_i. If a lower score is
-    better, the sign is opposite. Below 0, later learning helped. The value is minus
+    better, the sign is reversed. Below 0, later learning helped. The value is minus
     `backward_transfer`. Lower is better. Naive baseline: 0 (a version that changes nothing).
     Lopez-Paz and Ranzato 2017.
     """
@@ -206,7 +206,7 @@ def backward_transfer(
     """Backward transfer: advantage of version M_i over the versions that were newest at past times.
 
     Mean of `R_(i,j) - R_(j,j)` over past times j, at which M_j was newest; `R_(i,j)` is the score
-    of version i at time j. If a lower score is better, the sign is opposite. Above 0, later
+    of version i at time j. If a lower score is better, the sign is reversed. Above 0, later
     learning helped. Higher is better. Naive baseline: 0 (a version that changes nothing). Lopez-Paz
     and Ranzato 2017.
     """
@@ -216,10 +216,10 @@ def backward_transfer(
 def forward_transfer(
     totals: Totals, application: Application, inner: Measure, how: Across
 ) -> Result:
-    """Forward transfer: advantage of a version over the initial version on newer data.
+    """Forward transfer: advantage over the initial version on the data of the next version.
 
     Mean of `R_(j-1,j) - R_(0,j)` over the times j at which the newest version, M_j, is M_2 to M_i;
-    `R_(i,j)` is the score of version i at time j. If a lower score is better, the sign is opposite.
+    `R_(i,j)` is the score of version i at time j. If a lower score is better, the sign is reversed.
     Higher is better. Naive baseline: 0 (the initial version). Undefined without an initial version.
     Lopez-Paz and Ranzato 2017.
     """
@@ -233,7 +233,7 @@ def forward_transfer(
 
 
 def lifelong_score(totals: Totals, application: Application, inner: Measure, how: Across) -> Result:
-    """Mean score of the versions M_k up to M_i, each on the data that it learnt from (the lifelong
+    """Mean score of the versions M_k up to M_i, each on the data that it learned from (the lifelong
     set): `s(M_k, l_k)`.
 
     All versions have equal weight. The direction is that of the score. Naive baseline: the mean
@@ -256,9 +256,9 @@ def area_under_curve(
     costs.
 
     The curve is a step function: each score, of all test items together, is valid up to the next
-    cost, and the last one up to the largest cost (or `--max-cost`). The area is averaged over runs.
-    The direction is that of the score. Naive baseline: the first score at all costs. Undefined if
-    the range of the costs is empty. Prokopalo et al. 2020, section 2.1 and Fig. 2.
+    cost, and the last score up to the largest cost (or `--max-cost`). The area is averaged over
+    runs. The direction is that of the score. Naive baseline: the first score at all costs.
+    Undefined if the range of the costs is empty. Prokopalo et al. 2020, section 2.1 and Fig. 2.
     """
     values, _ = scores(totals, application, inner, CURVE)  # replicates, seeds, versions
     areas = [stepped(costs, values[:, seed], how.maximum) for seed, costs in enumerate(how.costs)]
@@ -372,7 +372,7 @@ def _score_measure(row: "tuple[Function, str, str, str, tuple[str, ...]]") -> Me
 
 
 def mean_score(totals: Totals, _: Application) -> Result:
-    """Weighted mean of scores computed elsewhere: `sum_i w_i s_i / sum_i w_i`.
+    """Weighted mean of scores that another program computed: `sum_i w_i s_i / sum_i w_i`.
 
     w_i is the weight of the score s_i. Range and unit are those of the scores; lower is better
     without `--higher`. No naive baseline. Undefined if all weights are 0. Prokopalo et al. 2020,

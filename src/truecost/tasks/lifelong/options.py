@@ -86,7 +86,7 @@ class LifelongTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
     kind: Annotated[
         LifelongKind | None,
         Option(
-            "Kind of outputs in event logs; tables of scores have none.",
+            "Kind of the outputs in event logs; not for tables of scores.",
             group="Data",
             flag="output_kind",
             also=("--kind",),
@@ -211,8 +211,8 @@ class LifelongTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
     impaired_speakers: Annotated[
         ImpairedSpeakers | None,
         Option(
-            "For diarization: if correct speech is made wrong, it gets invented speakers: one for "
-            "each speaker of the system, or one for all.",
+            "For diarization: where the corrected parts are made wrong, an invented speaker for "
+            "each speaker of the system (each), or one for all (one).",
             default="each",
         ),
     ] = None
@@ -248,9 +248,9 @@ class LifelongScoring:
         Column with the unit of each item (a document, a speaker), which is resampled as a whole.
         Default: each item is a unit.
     compat : {"allies-2020"}, optional
-        Compute penalised BLEU as the program of the ALLIES 2020 organisers did. The number of
-        matching n-grams is that of the adapted output, minus the matches that the corrections
-        added.
+        Compute penalised BLEU as the program of the ALLIES evaluation of 2020 did: all n-grams of
+        the references of the corrected sentences are subtracted from the matching n-grams of the
+        adapted output.
     item_seconds : float, optional
         Time to correct one part of an item, in seconds. Required for `msr` (minimal
         supervision rate) with `cost="seconds"`; also for the naive baseline of `total_cost` (a

@@ -46,8 +46,7 @@ def penalise(
     unit: npt.ArrayLike | None = None,
     uem: Table | None = None,
 ) -> Lifelong:
-    """Prepare outputs before and after a person's help for penalised scores, which include the
-    help.
+    """Prepare outputs before and after a person's help for penalised scores.
 
     The penalised score is S_adapt + (S_imp - S_cor) (Prokopalo et al. 2020, Eq. 1). S_adapt is the
     score of the adapted output. S_imp is the score of the impaired output, which is the base output
@@ -102,7 +101,8 @@ def penalise(
 
     Examples
     --------
-    Items 1 and 2 are wrong. The person corrects item 1, and the system learns nothing else:
+    The last two outputs (ids 1 and 2) are wrong. The person corrects the output with the id 1, and
+    the system learns nothing else:
 
     >>> import truecost as tc
     >>> before, after = ["a", "b", "b"], ["a", "a", "b"]

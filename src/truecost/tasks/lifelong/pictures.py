@@ -210,9 +210,9 @@ def penalised_bars(rows: Sequence[Row], *, title: str = "") -> Picture:
     Parameters
     ----------
     rows : sequence of Row
-        Result rows of one score: `adapted_score`, `penalised_score`, and optionally `penalty` and
-        `base_score` (or `policy_score`, which has the same value). Each policy has a heading, if
-        there are several.
+        Result rows of `adapted_score`, `penalised_score`, and optionally `penalty` and `base_score`
+        (or `policy_score`, which has the same value), all for one score, such as `wer`. If there
+        are several policies, each has a heading.
 
     Raises
     ------

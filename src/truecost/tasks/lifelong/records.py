@@ -111,7 +111,7 @@ class Lifelong(Rows):
         Name of the system.
     kind : Kind
         Kind of the outputs (classes, transcripts, translation, diarization, or ready-made scores),
-        with the scores for this kind.
+        and the scores that can be computed from such outputs.
     versions : tuple of str
         Names of the versions, in the order in which they were made.
     learnt : ndarray of float64, shape (versions,)
@@ -139,7 +139,7 @@ class Lifelong(Rows):
     experts : tuple of str
         Names of the people who helped. Only systems with the same people can be compared.
     about : mapping of str to str
-        Further entries for the column `dims` of result rows: `strategy`.
+        Further entries for the column `dims` of result rows; the only key is `strategy`.
     higher : bool, optional
         Whether higher scores are better, for tables of scores. None for logs of outputs, because
         the score determines the direction.
@@ -159,8 +159,9 @@ class Lifelong(Rows):
         - `seed`: position in `seeds`.
         - `seconds`: active time of people with data outside the test set; null if one answer was
           not timed.
-        - `helped`: the part of `seconds` in which people helped the system.
-        - `answers`, `words`: numbers of answers and of entered words of this help.
+        - `helped`: the part of `seconds` without the labels of the initialisation data: help with
+          the lifelong set and offline help.
+        - `answers`, `words`: numbers of answers and of entered words in the help of `helped`.
         - `cpu`, `gpu`: seconds of computing; null if not recorded.
     took : mapping of str to float
         Resources of all runs together, measured outside the logs with `truecost resources`: `cpu`

@@ -220,11 +220,11 @@ def msr(totals: Totals, _: Application, how: Across) -> Result:
     """Minimal supervision rate: `cost of the corrections until the output is right / cost to
     correct everything`.
 
-    The cost (`--cost`) is the number of words that people enter (`words`), the number of corrected
-    parts (`answers`), or the seconds of help (`seconds`; to correct everything then takes
-    `--item-seconds` for each part). Range [0, inf); lower is better. Naive baseline: 1 (everything
-    is corrected). Undefined if an output is still wrong at the end. Geoffrois 2016; Prokopalo et
-    al. 2020, section 2.2.
+    The cost (`--cost`) is the number of words that people enter (`words`, the default if the data
+    have words), the number of corrected parts (`answers`, the default otherwise), or the seconds of
+    help (`seconds`; to correct everything then takes `--item-seconds` for each part). Range [0,
+    inf); lower is better. Naive baseline: 1 (everything is corrected). Undefined if an output is
+    still wrong at the end. Geoffrois 2016; Prokopalo et al. 2020, section 2.2.
     """
     sums = {
         name: totals.sums(EFFORT, name)[:, how.version]
@@ -244,8 +244,10 @@ def _mean_per_run(part: str, statistic: str, title: str) -> Function:
     def function(totals: Totals, _: Application, how: Across) -> Result:
         return totals.sums(part, statistic)[:, how.version] / how.runs, NONE
 
-    where = "by people on the test set" if part == EFFORT else "up to the scored version"
-    more = "" if part == EFFORT else "Offline help is about data outside the test set. "
+    where, more = "by people on the test set", ""
+    if part != EFFORT:
+        where = "for all versions up to the scored one"
+        more = "Offline help is about data outside the test set. "
     function.__doc__ = f"""{title} {where}; mean over runs.
 
     {more}Range [0, inf); lower is better. No naive baseline. Undefined without measurements.

@@ -48,7 +48,7 @@ def imlm(totals: Totals, application: Application, how: Effort = PLAIN) -> Resul
     """Person's time relative to labelling all items by hand (interactive machine learning metric):
     `(N_ann + N_fp + q N_fn) / N`.
 
-    q is the cost of a miss, as a number of annotations: a constant or N / N_target. For several
+    q (`--q`) is the cost of a miss, as a number of annotations. Default: N / N_target. For several
     classes, the sum of the costs of the decisions (cost matrix) replaces N_fp + q N_fn; for
     numbers, the sum of the absolute errors, divided by `--tolerance`. Range [0, inf); lower is
     better. Naive baseline: 1 (all items labelled by hand). Lindsey et al., Eq. 3-5.
@@ -60,10 +60,10 @@ def imlm_seconds(totals: Totals, _: Application, how: Effort = PLAIN) -> Result:
     """Person's measured time relative to labelling all items by hand: `(seconds of all annotations
     + d (N_fp + q N_fn)) / (d N)`.
 
-    q is the cost of a miss, as a number of annotations; d is the time of a person for one item, in
-    seconds. Default of d: the mean time of an annotation, with which the value equals `imlm`.
-    Annotations without a measured time count with the mean. Range [0, inf); lower is better. Naive
-    baseline: 1 (all items labelled by hand). Undefined without any time. Lindsey et al., Eq. 2.
+    q is the cost of a miss in annotations; d (`--item-seconds`) is the time of a person for one
+    item, in seconds. By default, d is the mean time of an annotation, and the value equals `imlm`.
+    An annotation without a measured time counts d seconds. Range [0, inf); lower is better. Naive
+    baseline: 1 (all items labelled by hand). Undefined if d is unknown. Lindsey et al., Eq. 2.
     """
 
     def value(sums: Sums) -> Floats:
@@ -129,7 +129,7 @@ def p_fa(totals: Totals, _: Application, how: Effort = PLAIN) -> Result:
 
 
 def fa_per_hour(totals: Totals, _: Application, how: Effort = PLAIN) -> Result:
-    """False alarms per hour, for items of d seconds of audio each: `3600 N_fp / (N d)`.
+    """False alarms per hour, for items of d seconds (`--item-duration`): `3600 N_fp / (N d)`.
 
     Range [0, inf); lower is better. No naive baseline. Lindsey et al., section I.
     """
@@ -250,7 +250,7 @@ def _gap(name: str) -> Any:
         )
         return before - after, NONE
 
-    function.__doc__ = f"""Saving by adaptation to a batch: `{name}` before minus `{name}` after.
+    function.__doc__ = f"""Saving by adaptation: `{name}` before adaptation minus `{name}` after it.
 
     Range (-inf, inf); higher is better. No naive baseline. Lindsey et al., section III.
     """
@@ -268,8 +268,8 @@ def _trend(name: str) -> Any:
 
     function.__doc__ = f"""Change of `{name}_gap` from the start to the end of the stream.
 
-    Slope of a least-squares line through the values of the windows (`--window`), at positions from
-    0 to 1. Below 0, the saving shrinks, for example because the outputs before adaptation improve.
+    Slope of a least-squares line through the gaps of the windows (`--window`), at positions from 0
+    to 1. Below 0, the saving shrinks, for example because the outputs before adaptation improve.
     Range (-inf, inf); lower is better. No naive baseline. Lindsey et al., section IV.C and Fig. 4.
     """
     return function

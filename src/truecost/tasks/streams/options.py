@@ -101,8 +101,8 @@ class StreamTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     annotations: Annotated[
         tuple[AnnotationSet, ...] | None,
         Option(
-            "Annotations that count: queries, bootstrap (labels made before the stream), "
-            "development, training, pretraining; or none.",
+            "Annotations that count: queries (answers), labels made before the stream (bootstrap, "
+            "development, training, pretraining), or none.",
             shown="queries,bootstrap",
             read=_sets,
         ),
@@ -117,7 +117,7 @@ class StreamTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     ] = msgspec.field(default_factory=dict)
     current_batch: Annotated[
         bool | None,
-        Option("Also count the annotations of a batch in its own score before adaptation."),
+        Option("In the score of a batch before adaptation, also count its own annotations."),
     ] = None
     empty: Annotated[
         Empty | None,

@@ -62,7 +62,7 @@ class Online(Rows):
           `classes` (or a number).
         - `score_pre`, `score_post`: score before and after adaptation.
         - `answer`: the person's answer in the item's own batch, coded as in `label`; null without
-          one.
+          an answer.
         - All other columns of the label file, for subsets.
     questions : polars.DataFrame
         One row for each question to the person.
@@ -84,7 +84,7 @@ class Online(Rows):
     phases : tuple of {"pre", "post"}
         Phases with predictions: `pre` is before adaptation to a batch, `post` is after it.
     about : mapping of str to str
-        Further entries for the column `dims` of result rows: `strategy`, `budget`.
+        Further entries for the column `dims` of result rows, such as `strategy` and `budget`.
     signature : str
         Settings with which the logs were read, separated by `|`; part of the signature of each row.
     problems : tuple of str
@@ -126,8 +126,8 @@ class Online(Rows):
         return f"{said}{f' of {of}' if of else ''}; {counted(self.questions.height, 'question')}"
 
     def right(self) -> tuple[pl.DataFrame, ...]:
-        """Reference labels of the items of each stream, as a tuple with one frame (stream, id,
-        label).
+        """Reference labels of the items of each stream, as a tuple with one frame, which has the
+        columns stream, id and label.
 
         The order of the rows has no meaning.
         """
@@ -187,7 +187,7 @@ class Online(Rows):
 
     @cached_property
     def factor(self) -> tuple[Factor, npt.NDArray[np.int32]]:
-        """Batches as units of resampling: a factor, and the index of the unit of each row of
+        """Batches as units of resampling: the factor, and the index of the unit for each row of
         `batches`.
 
         Units are in time order within each stream. A moving block never crosses the end of a

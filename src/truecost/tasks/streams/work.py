@@ -71,13 +71,14 @@ def read(
     name : str
         Name of the system.
     target : str, optional
-        Label of the class to detect, if the labels are not 0 and 1.
+        Label of the class to detect, if the labels are not 0 and 1, or nontarget and target, or
+        false and true.
     classes : sequence of str
         Names of all classes. Default: the labels and decisions that occur.
     numbers : bool
         Whether labels and decisions are numbers (regression).
     about : mapping of str to str, optional
-        Further entries for the column `dims` of result rows: `strategy`, `budget`.
+        Further entries for the column `dims` of result rows, such as `strategy` and `budget`.
     resources : sequence of path
         Files in which `truecost resources` recorded the CPU, GPU and memory of the runs.
 

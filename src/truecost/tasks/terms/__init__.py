@@ -28,7 +28,7 @@ MAP_KEYS: dict[str, str] = {
     "start": "start of a detection, occurrence or excerpt in seconds",
     "end": "end of a detection, occurrence or excerpt in seconds",
     "duration": "length of a detection, occurrence or excerpt in seconds, instead of its end",
-    "score": "score of a detection; a higher score is more likely an occurrence",
+    "score": "score of a detection, higher if an occurrence is more probable",
     "decision": "decision about a detection: YES or NO, 1 or 0, true or false",
 }
 

@@ -203,8 +203,8 @@ class SearchDescription(
     Attributes
     ----------
     system, collection, application : str
-        Names of the system, of the test collection and of the application; the last two are empty
-        if there is only one.
+        Names of the system, of the test collection and of the application. The name of the
+        collection is empty if there is only one collection, and likewise for the application.
     trial : str
         Definition of a trial: occurrence, segment or document.
     queries, queries_with_targets, queries_answered : int
@@ -228,11 +228,12 @@ class SearchDescription(
     llr : bool
         Whether the scores are log-likelihood ratios.
     gamma, delta : float, optional
-        Best affine calibration of the scores: llr = gamma score + delta. None if it does not exist.
+        Best affine calibration of the scores: llr = gamma score + delta. None if the best
+        parameters are not finite.
     curve : TwvCurve, optional
         Error rates and TWV at all thresholds.
     worst : tuple of QueryValue
-        Queries with the largest loss of TWV.
+        Queries with the lowest TWV (at most 40).
     values : tuple of float
         TWV of the queries (at most 200, evenly selected), ascending.
     bins : tuple of ScoreBin

@@ -42,11 +42,11 @@ def cnxe(totals: Totals, application: Application, variant: str, how: Averaging 
     """Cross entropy of the scores, as log-likelihood ratios, divided by the entropy H of the
     effective prior: `(Ptar mean_tar Clog + (1-Ptar) mean_non Clog) / H(Ptar)`.
 
-    A trial without a submitted score gets the lowest submitted score. The parameter is the kind of
-    the means. `pooled`: over all trials. `by_query`: over queries, of the means of each query.
-    Range [0, inf); lower is better. Naive baseline: 1.0 (llr = 0 for every trial). A value above 1
-    means that the scores are worse than no scores. Rodriguez-Fuentes & Penagarikano 2013, Eq.
-    37-43.
+    A trial without a submitted score gets the lowest submitted score (or `--floor`). The parameter
+    is the kind of the means. `pooled`: means over all trials. `by_query`: means of each query,
+    averaged over the queries. Range [0, inf); lower is better. Naive baseline: 1.0 (llr = 0 for
+    every trial). A value above 1 means that the scores are worse than no scores. Rodriguez-Fuentes
+    & Penagarikano 2013, Eq. 37-43.
     """
     shares, missing, rest = _shares(totals, variant, how)
     floor = {c: totals.sums("term_floor", c)[:, None] for c in ("target", "nontarget")}
@@ -61,11 +61,11 @@ def cnxe(totals: Totals, application: Application, variant: str, how: Averaging 
 def min_cnxe(totals: Totals, application: Application, variant: str, how: Averaging = MEAN) -> Told:
     """Lowest `cnxe` over all affine maps `gamma llr + delta` of the scores with `gamma >= 0`.
 
-    The parameter is the kind of the means. `pooled`: over all trials. `by_query`: over queries, of
-    the means of each query. `unconstrained`, `by_query_unconstrained`: the means of `pooled` and of
-    `by_query`, without the condition `gamma >= 0`. The value is 1 (`gamma = 0`) if the scores are
-    uninformative or reversed. Range [0, 1]; lower is better. Naive baseline: 1.0 (llr = 0 for every
-    trial). Rodriguez-Fuentes & Penagarikano 2013, Eq. 44-45.
+    The parameter is the kind of the means. `pooled`, `by_query`: as for `cnxe`; the value is 1
+    (`gamma = 0`) if the scores are uninformative or reversed. `unconstrained`,
+    `by_query_unconstrained`: the means of `pooled` and of `by_query`, without the condition `gamma
+    >= 0`. Range [0, 1]; lower is better. Naive baseline: 1.0 (llr = 0 for every trial).
+    Rodriguez-Fuentes & Penagarikano 2013, Eq. 44-45.
     """
     shares, missing, rest = _shares(totals, variant, how)
     floor, prior = f"term_fit_floor_{variant}", application.effective_prior
@@ -105,9 +105,8 @@ def cnxe_loss(
 ) -> Result:
     """Cnxe minus minimum Cnxe: the part of Cnxe that the best affine map of the scores removes.
 
-    The parameter is the kind of the means. `pooled`: over all trials. `by_query`: over queries, of
-    the means of each query. Range [0, inf); lower is better. Naive baseline: 0.0 (llr = 0 for every
-    trial). Rodriguez-Fuentes & Penagarikano 2013, section 4.2.5.
+    The parameter is that of `cnxe`. Range [0, inf); lower is better. Naive baseline: 0.0 (llr = 0
+    for every trial). Rodriguez-Fuentes & Penagarikano 2013, section 4.2.5.
     """
     actual = cnxe(totals, application, variant, how)[0]
     least = min_cnxe(totals, application, variant, how)[0]

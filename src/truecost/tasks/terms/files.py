@@ -175,7 +175,8 @@ def read_reference(
     options : ReferenceOptions, optional
         Definition of trials and occurrences. Default: ``ReferenceOptions()``.
     columns : mapping of str to str, optional
-        Names of the columns of ``occurrences``, if they differ: ``{"document": "file"}``.
+        Names of the columns of ``occurrences``, if they differ: ``{"document": "file"}`` if
+        ``file`` is the column of the documents.
 
     Raises
     ------
@@ -237,7 +238,8 @@ def read_search(
     name : str
         Name of the system. Default: the name in the file.
     columns : mapping of str to str, optional
-        Names of the columns of the table, if they differ: ``{"document": "file"}``.
+        Names of the columns of the table, if they differ: ``{"document": "file"}`` if ``file`` is
+        the column of the documents.
 
     Raises
     ------

@@ -65,8 +65,8 @@ def twv_bayes(totals: Totals, application: Application, how: Averaging = MEAN) -
     """Term-weighted value at the Bayes threshold, which accepts a score of at least -logit(Ptar):
     `1 - mean_q Pmiss(q) - beta mean_q Pfa(q)`.
 
-    The scores are natural-log likelihood ratios. Range [-beta, 1]; higher is better. Naive
-    baseline: 0 (everything is rejected). Rodriguez-Fuentes & Penagarikano 2013, Eq. 30-31.
+    Range [-beta, 1]; higher is better. Naive baseline: 0 (everything is rejected).
+    Rodriguez-Fuentes & Penagarikano 2013, Eq. 30-31.
     """
     shares, correct, false = _rates(totals, how, "_bayes")
     return correct - shares.beta(application) * false, 0.0, {"vanished": shares.vanished}
@@ -108,10 +108,10 @@ def mtwv(totals: Totals, application: Application, how: Averaging = MEAN) -> Tol
     TWV(t)`.
 
     The thresholds t are all submitted scores, and infinity, which rejects everything. If several
-    thresholds are best, the lowest one is used. The actual TWV with one threshold for all queries
-    is never higher. Each replicate uses its own best threshold, so both ends of the interval are
-    somewhat too high. Range [0, 1]; higher is better. Naive baseline: 0 (everything is rejected).
-    Rodriguez-Fuentes & Penagarikano 2013, section 2.3.
+    thresholds are best, the lowest one is used. A system with one threshold for all queries never
+    has a higher `atwv`. Each replicate uses its own best threshold, so both ends of the interval
+    are somewhat too high. Range [0, 1]; higher is better. Naive baseline: 0 (everything is
+    rejected). Rodriguez-Fuentes & Penagarikano 2013, section 2.3.
     """
     shares = Shares.from_totals(totals, how)
     beta = shares.beta(application)

@@ -66,7 +66,11 @@ class TermsTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     ] = None
     normalise: Annotated[
         Normalise | None,
-        Option("Normalisation of case.", shown="as in the list of queries", needs=OF_WORDS),
+        Option(
+            "Case of letters: ignored (lowercase), or not (none).",
+            shown="as the list of queries states",
+            needs=OF_WORDS,
+        ),
     ] = None
     split_characters: Annotated[
         bool | None,
@@ -78,8 +82,8 @@ class TermsTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     compat: Annotated[
         tuple[str, ...],
         Option(
-            "Reproduce quirks of NIST's scorer F4DE: f4de for all, or one by its name; may be "
-            "repeated.",
+            "Reproduce quirks of NIST's scorer F4DE: f4de for all, or their names, such as "
+            "channels-once.",
             split=True,
         ),
     ] = ()
@@ -165,8 +169,8 @@ class ReferenceOptions:
     max_gap : float
         Longest pause between the words of a query, in seconds. Default: 0.5.
     normalise : {"lowercase", "none"}, optional
-        ``lowercase``: ignore case. ``none``: do not ignore it. Default: the setting in the list of
-        queries.
+        ``lowercase``: ignore case. ``none``: distinguish upper and lower case. Default: the setting
+        ``compareNormalize`` in the list of queries.
     split : {"words", "characters"}
         ``words``: words are separated by spaces. ``characters``: each character is a word, in
         queries and in spoken words. Default: ``words``.
@@ -208,7 +212,7 @@ class SearchOptions:
     Raises
     ------
     UsageError
-        If the tolerance is negative, not finite or too large, or a name does not exist.
+        If the tolerance is not between 0 and 60, or a name in ``compat`` does not exist.
     """
 
     tolerance: float = 0.5
@@ -231,11 +235,11 @@ class TermsScoring:
         Score of all trials that were not submitted, for cross entropies. Default: the lowest
         submitted score.
     every : bool
-        Include queries without targets: in the mean false-alarm rate, and in cross entropies.
+        Whether the mean false-alarm rate and the cross entropies include queries without targets.
         Default: False.
     pooled : bool
-        Treat all queries as one query: errors are summed before the division by the number of
-        trials. Default: False, the mean over queries.
+        Whether all queries count as one: errors and trials are summed before the division. Default:
+        False, the mean over queries.
     factors : {"query", "document", "query,document"}
         Resampled factors. ``query,document`` resamples both, as crossed factors. Default:
         ``query``.
@@ -266,8 +270,8 @@ def _choose(given: object, known: Sequence[str], what: str) -> None:
 
 
 F4DE = "f4de"
-#: Quirks of NIST's scorer F4DE that the options ``compat`` can reproduce, by name, each with a
-#: description. The name ``f4de`` stands for all of them.
+#: Quirks of NIST's scorer F4DE that an argument ``compat`` can name, each with a description
+#: (:ref:`table <compat-of-terms>`). The name ``f4de`` stands for all of them.
 COMPAT: Mapping[str, str] = {
     "fold-later-words": (
         "upper and lower case differ in the first word of a term only, if they do in the queries"

@@ -47,8 +47,8 @@ QUANTITIES: Mapping[Quantity, str] = {
 def term_weighted(found: Mapping[str, Mapping[str, Row]], *, title: str = "") -> Picture:
     """Term-weighted value (TWV) of each search with its interval, one row for each system.
 
-    A hollow dot marks the value at the best threshold (`mtwv`). A vertical line marks the mean
-    share of targets that any detection finds (`stwv`).
+    A hollow dot marks the value at the best threshold (`mtwv`). A vertical line marks `stwv`:
+    the mean share of the targets with a matching detection, whatever the score.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ def query_forest(found: SearchDescription, *, title: str = "") -> Picture:
     documents.
 
     A hollow dot marks the TWV at the best threshold of the query. A vertical line marks the share
-    of the query's targets that are found by any detection.
+    of the query's targets with a matching detection, whatever the score.
 
     Parameters
     ----------

@@ -38,8 +38,8 @@ class Reference:
     """Reference of a keyword search: the queries, the scored audio, and the occurrences of the
     queries in it.
 
-    The frames refer to each other by row numbers: a column ``query`` contains rows of ``queries``,
-    and a column ``place`` contains rows of ``documents``. Times are in seconds.
+    The other frames refer to ``queries`` and ``documents`` by row numbers, in their columns
+    ``query`` and ``place``. Times are in seconds.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class Reference:
         ``end``. They may overlap.
     occurrences : polars.DataFrame
         Occurrences of the queries in the excerpts, sorted, with the columns ``query``, ``place``,
-        ``channel``, ``start``, ``end`` and ``target`` (row in ``targets``).
+        ``channel``, ``start``, ``end`` and ``target`` (row number in ``targets``).
     targets : polars.DataFrame
         Trials that a system should find, with the columns ``query``, ``place``, ``channel``,
         ``start`` and ``end``. A target is an occurrence, or a segment or document that contains one
@@ -76,7 +76,7 @@ class Reference:
     language : str
         Language of the queries; empty if not stated.
     signature : str
-        Settings of the reading, separated by `|`.
+        Settings with which the reference was read, separated by `|`.
     problems : tuple of str
         Warnings about the data.
     """
@@ -151,7 +151,7 @@ class Reference:
 
     @cached_property
     def document_units(self) -> tuple[Factor, Codes]:
-        """Factor whose units are the documents, and the unit of each row of ``documents``."""
+        """Factor whose units are the documents, and the number of the unit of each document."""
         return Factor.encode("document", self.documents["document"].to_numpy())
 
 
@@ -160,8 +160,8 @@ PHASES = ("indexing", "searching")
 
 @dataclass(frozen=True, eq=False)
 class Search:
-    """Detections of one system in a keyword search, aligned with the reference; one row for each
-    submitted trial.
+    """Detections of one system in a keyword search, aligned with the reference. N is the number of
+    detections.
 
     Attributes
     ----------
@@ -170,14 +170,15 @@ class Search:
     reference : Reference
         Queries, audio and occurrences.
     query, place : ndarray of int32, shape (N,)
-        Row of each detection in ``reference.queries`` and ``reference.documents``.
+        Query and audio file of each detection: row numbers in ``reference.queries`` and
+        ``reference.documents``.
     score : ndarray of float64, shape (N,)
         Score of each detection; a higher score means that an occurrence is more likely.
     accepted : ndarray of bool, shape (N,)
         Whether the decision of the system is YES.
     target : ndarray of int32, shape (N,)
-        Row of the aligned target in ``reference.targets``; -1 if the detection has no target. Each
-        target is aligned with at most one detection.
+        Row number of the aligned target in ``reference.targets``; -1 if the detection has no
+        target. Each target is aligned with at most one detection.
     channel : ndarray of int32, shape (N,)
         Index of the channel in ``channels``.
     start, duration : ndarray of float64, shape (N,)
@@ -194,7 +195,7 @@ class Search:
     header : mapping of str to str
         Description of the system in the head of the file.
     signature : str
-        Settings of the reading and alignment, separated by `|`.
+        Settings with which the detections were read and aligned, separated by `|`.
     problems : tuple of str
         Warnings about the data.
     took : mapping of str to float
@@ -203,7 +204,7 @@ class Search:
     unrecorded : tuple of str
         Phases (indexing, searching) whose resources were not recorded.
     beside : object, optional
-        Alignment with all quirks of the scorer F4DE, to report the difference. Default: not
+        Alignment with all quirks of the scorer F4DE, to report how its values differ. Default: not
         computed.
     """
 
@@ -290,15 +291,16 @@ class Search:
         """Attributes of the queries (first rows) and of the documents (last rows), which define
         subsets.
 
-        A column of the queries is null in the rows of the documents, and the reverse.
+        Columns of the queries are null in the rows of the documents, and columns of the documents
+        are null in the rows of the queries.
         """
         reference = self.reference
         documents = reference.documents.drop("seconds", "trials")
         return pl.concat([reference.queries, documents], how="diagonal")
 
     def masks(self, subset: str | tuple[str, str]) -> Masks:
-        """Names of the subsets that a column or condition defines, each with a mask of the rows of
-        ``frame``.
+        """Names of the subsets that ``subset`` (a column of ``frame``, or an SQL condition)
+        defines, each with a mask of the rows of ``frame``.
 
         A subset of queries contains all documents, and a subset of documents contains all queries.
         A query without a value in the column is in no subset.

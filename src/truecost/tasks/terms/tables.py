@@ -91,7 +91,8 @@ def per_query(
     Returns
     -------
     polars.DataFrame
-        A row for each query; values are null if the query has no targets. Columns:
+        A row for each query. If a query has no targets, the columns from ``p_miss`` to ``cnxe`` are
+        null, except ``lowest``. Columns:
 
         - ``query``, ``text``: id and text of the query;
         - ``targets``: number of targets;

@@ -31,10 +31,10 @@ def bleu(
     without matches (Chen and Cherry 2014). `exp` (default, as in mteval-v13a): `1 / (2^k total)`
     for the k-th such p_n, where total is the number of n-grams of the output. `floor=F`: `F /
     total` (default F = 0.1). `add-k=K`: K is added to the matches and totals of n = 2 to 4 (default
-    K = 1). `none`: no smoothing, so BLEU is 0. BLEU is always 0 if no word matches, or the output
-    has no n-gram of some n up to 4. Range [0, 100]; higher is better. Naive baseline: 0 (an empty
-    output). Undefined if the references have no words. Papineni et al. 2002; Prokopalo et al. 2020,
-    appendix A.
+    K = 1). `none`: no smoothing, so BLEU is 0 if a p_n has no matches. With every smoothing, BLEU
+    is 0 if no word matches; except with `add-k`, it is also 0 if the output has no n-gram of four
+    words. Range [0, 100]; higher is better. Naive baseline: 0 (an empty output). Undefined if the
+    references have no words. Papineni et al. 2002; Prokopalo et al. 2020, appendix A.
     """
     matches, ngrams = (_by_order(totals, "ngrams", name, ORDER) for name in ("matches", "totals"))
     reference = totals.sums("ngrams", "reference")
@@ -129,8 +129,8 @@ def ter(totals: Totals, _: Application) -> Result:
     The edits are insertions, deletions, substitutions, and shifts of successive words. With several
     references: the fewest edits to any reference, divided by the mean number of words of the
     references. Range [0, inf); lower is better. Naive baseline: 1 (an empty output); with several
-    references, the number of words of the shortest one, divided by their mean number of words.
-    Undefined if the references have no words. Snover et al. 2006.
+    references, the number of words of the shortest reference, divided by the mean number of words
+    of the references. Undefined if the references have no words. Snover et al. 2006.
     """
     edits, shortest = (ratio(totals, "edits", n, "reference") for n in ("edits", "shortest"))
     return edits, shortest

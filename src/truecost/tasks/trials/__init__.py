@@ -18,8 +18,8 @@ MAP_KEYS: dict[str, str] = {
     "unit": "unit (speaker, session): its trials are resampled together; a+b if a trial has "
     "two units (enrolled and test speaker)",
     "unit2": "second unit, crossed with the first",
-    "stratum": "stratum of the unit: units are drawn within each stratum; with --resample "
-    "blocks, the stream of the unit",
+    "stratum": "stratum of the unit: units (with --resample blocks: blocks of units) are drawn "
+    "within each stratum",
     "weight": "weight of the trial (inverse inclusion probability)",
     "duration": "seconds of audio of the trial, or of its recording, for false alarms per hour",
     "recording": "recording of the trial: the duration of each recording counts once",
@@ -79,7 +79,7 @@ FACE = Face(
         *("resample", "block_length", "hold", "jobs"),
     ),
     engine=("engine", "cache"),
-    shown={"engine": "in memory; large files in parts, in this process"},
+    shown={"engine": "serial; small files are read at once, large files in parts"},
     wanted="trials",
     beside=("also",),
     commands=(

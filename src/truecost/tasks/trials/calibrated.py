@@ -64,7 +64,7 @@ def decompose(
     Parameters
     ----------
     trials : Trials
-        Trials of type likelihood ratio, posterior or log-score.
+        Trials of the type `llr`, `posterior`, `log-posterior` or `log-score`.
     scoring : Scoring, optional
         Measures, application and intervals.
     method : str

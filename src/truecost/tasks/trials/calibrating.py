@@ -49,12 +49,12 @@ class Calibrated:
         Priors of the classes in the minimised loss, and for several classes in the log-posteriors.
         None if each fit uses the shares in its training trials.
     trained : str
-        Training data: "train-dev", "self", or for cross-fitting for example
-        "folds5:by-speaker:seed0".
+        Training data: "train-" and the name of the training trials, "self", or for cross-fitting
+        for example "folds5:by-speaker:seed0".
     problems : tuple of str
-        Warnings for the reader; `trials.problems` contains them, too.
+        Warnings about the calibration; `trials.problems` contains them, too.
     fittings : tuple of Fitting
-        Parameters of each fit.
+        Method, priors and options of each fit.
     kind : str
         Type of the scores before calibration.
     """
@@ -82,7 +82,7 @@ class Calibrated:
         Table
             Table with the calibrated scores. Detection: the column `score` contains log-likelihood
             ratios in nats. Several classes: a column of log-posteriors for each class. An original
-            column with the name of a calibrated one gets the prefix `raw_`.
+            column with the name of a calibrated column gets the prefix `raw_`.
         """
         trials = self.trials
         rows = np.arange(len(trials.labels))
@@ -99,7 +99,7 @@ class Calibrated:
         scores : array_like of shape (N,) or (N, K), or Table
             Scores of the type and classes of the training trials.
         options : Options, optional
-            Meaning of the columns of a table. Default: the columns named `score`. Labels, units and
+            Meaning of the columns of a table. Default: the column `score`. Labels, units and
             weights have no effect.
 
         Returns
@@ -217,13 +217,13 @@ def calibrate(
     Without `train`, the calibration is cross-fitted: the trials of each fold are calibrated by a
     fit to the other folds. All trials of a unit are in one fold. A fit uses labels of its training
     trials only. If trials have units on two sides (or of two factors), a trial with units in the
-    folds i and j is calibrated by a fit to the trials without units in i and j. With 5 folds, there
+    folds i and j is calibrated by a fit to the trials without units in i or j. With 5 folds, there
     are 15 such fits, each to about 36% of the trials if i and j differ.
 
     Parameters
     ----------
     trials : Trials
-        Trials to calibrate, of any type except decisions and numbers.
+        Trials to calibrate, of any type except `decision`, `number` and `values`.
     method : {"affine", "temperature", "pav", "spline", "poly3"}
         Calibration method. `affine`: scale and offset. `temperature`: scale only. For two classes:
         `pav` (monotone step function), `spline` (monotone spline), `poly3` (cubic polynomial).
@@ -233,7 +233,7 @@ def calibrate(
     folds : int
         Number of folds, at least 2.
     fold : str or array_like of shape (N,), optional
-        Fold of each trial: a column of `trials.frame`, or labels. Default: folds by units.
+        Fold of each trial: a column name of `trials.frame`, or an array. Default: folds by units.
     application : Application, optional
         Application whose effective prior (for classes: priors) weights the classes in the loss, for
         all methods except `pav`. Default: the shares of the classes in the training trials of each
@@ -258,9 +258,9 @@ def calibrate(
     ------
     UsageError
         If the method does not exist or does not fit the trials, an option is missing, options
-        contradict each other, or types differ.
+        contradict each other, or the training trials are of another type.
     InputError
-        If training trials lack a class or cannot be fitted, or classes differ.
+        If training trials lack a class, cannot be fitted, or have other classes than the trials.
 
     Examples
     --------

@@ -69,7 +69,7 @@ def load(
     key: Table | None = None,
     metadata: Sequence[tuple[str, Table]] = (),
 ) -> Trials:
-    """Make trials of one system from a table, optionally with a key.
+    """Make trials of one system from a table of scores, and optionally a table of labels.
 
     Parameters
     ----------
@@ -80,23 +80,23 @@ def load(
     name : str
         Name of the system.
     key : Table, optional
-        Labels, units and other columns, joined by id.
+        Table of labels, units and other columns, which is joined with the scores by id.
     metadata : sequence of (str, Table)
-        Further columns, as pairs: the column of the trials whose values are looked up, and the
-        table in which they are looked up (see `join_metadata`).
+        Tables with further columns, each as a pair: the column of the trials whose values are
+        looked up, and the table in which they are looked up (see `join_metadata`).
 
     Returns
     -------
     Trials
         Trials in the order of the key, or of the table without a key. A soft label p makes two
         rows: a target with weight p and a nontarget with weight 1 - p. Votes make a row for each
-        class with a vote, whose weight is its share of the votes.
+        class with a vote; the weight of the row is the share of the votes for this class.
 
     Raises
     ------
     InputError
-        If ids differ or repeat, or scores, labels, units or weights are invalid. The message
-        contains the file and the first five lines or ids.
+        If ids repeat, scores and key have different ids, or scores, labels, units or weights are
+        invalid. The message contains the file and the first five lines or ids.
     UsageError
         If a column does not exist, or the options contradict each other or the table.
     """

@@ -51,11 +51,11 @@ class TrialsScoring:
     Parameters
     ----------
     training_prior : tuple of float, optional
-        Priors of the classes that the posteriors contain; their sum is 1. Default: the shares in
-        the data. Likelihood ratios contain no prior.
+        Priors of the classes with which the posteriors were computed; their sum is 1. Default: the
+        shares in the data. Likelihood ratios contain no prior.
     threshold : float, optional
-        Deployed threshold on the score. For posteriors: a probability or its logarithm. Default:
-        the Bayes threshold (none for the type `score`).
+        Deployed threshold on the score: for `posterior` a probability, for `log-posterior` its
+        logarithm. Default: the Bayes threshold (none for the type `score`).
     clip : float, optional
         Lowest probability of a class, between 0 and 0.5, which replaces lower ones. Default: no
         clipping.
@@ -167,8 +167,8 @@ class ThresholdTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True
     by: Annotated[
         ChosenBy | None,
         _option(
-            help="Meet the limit by the value (point), or by the upper end of its interval "
-            "(upper).",
+            help="Quantity that must be within the limit: the rate (point), or the upper end of "
+            "its interval (upper).",
             default="point",
         ),
     ] = None

@@ -73,8 +73,8 @@ def cost_bars(rows: Sequence[Row], *, title: str = "") -> Picture:
     Parameters
     ----------
     rows : sequence of Row
-        Result rows. Each measure has a heading, each system a row. Only measures whose naive
-        baseline is 1 are drawn, for the whole data.
+        Result rows. Each measure has a heading, each system a row. Values of subsets, and of
+        measures whose naive baseline is not 1, are left out.
 
     Raises
     ------

@@ -36,7 +36,7 @@ SIMILAR = {"units": "unit", "weights": "weight", "targets": "labels", "strata": 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Trials(Rows):
-    """Scored trials of one system, after all checks.
+    """Checked trials of one system, with their scores and labels.
 
     Attributes
     ----------
@@ -50,27 +50,29 @@ class Trials(Rows):
     labels : ndarray, shape (N,)
         Index of the true class, or the true number.
     classes : tuple of str
-        Class names: (nontarget, target) for detection; empty for numbers.
+        Class names: (nontarget, target) for detection; empty for the types `number` and `values`.
     detection : bool
         Whether the task is detection; class 1 is then the target.
     units : mapping of str to tuple of ndarray
-        Units of the trials, by name of the unit column: one array, or two arrays if each trial has
+        For each unit column, an array with the unit of each trial, or two arrays if each trial has
         two units (two speakers). Empty: each trial is its own unit.
     ids : ndarray, shape (N,), optional
         Trial ids as text, or row numbers.
     strata, weights : ndarray, shape (N,), optional
-        Stratum of the unit of each trial; weight of each trial.
+        Stratum of the unit of each trial (units are drawn within each stratum); weight of each
+        trial.
     frame : polars.DataFrame
-        Other columns, for subsets.
+        Columns of the trials, for subsets.
     signature : str
-        Settings of the loading, separated by `|`.
+        Settings with which the trials were loaded, separated by `|`.
     problems : tuple of str
-        Warnings for the reader.
+        Warnings about the data.
     origin : ndarray of int, shape (N,), optional
-        Trial of each row, if soft labels or votes make several rows of one trial.
+        Number of the trial of each row, if soft labels or votes make several rows of one trial.
     annotation : Annotation, optional
-        Labels of several annotators. If any of their labels counts as right (`several_right`),
-        `labels` contains the most frequent one, or the first of several most frequent ones.
+        Labels of several annotators. If a trial can have several right labels (`several_right`),
+        `labels` contains the most frequent label of each trial; of equally frequent labels, the one
+        that is first in `classes`.
     ascending : bool
         Whether the rows are in ascending order of score.
     machine : Machine, optional
@@ -80,10 +82,10 @@ class Trials(Rows):
     made : dict
         Cache of derived data, such as the ranking of the trials by score.
     source : str
-        Name of the file of the trials, and of the file of their labels; empty for arrays.
+        Names of the files of the trials and of their labels. For arrays: the name of the system.
     took : mapping of str to float
-        Recorded resources of the decisions: hours of `cpu`, `gpu` and `waiting`, GB-hours of
-        `memory`.
+        Recorded resources of the decisions: `cpu`, `gpu` and `waiting` in hours, `memory` in
+        GB-hours.
     audio : Audio, optional
         Hours of audio of the trials.
     rows : ndarray of int, shape (N,), optional
@@ -123,7 +125,7 @@ class Trials(Rows):
 
     @cached_property
     def class_sizes(self) -> Floats:
-        """Weight of the trials of each class, shape (K,)."""
+        """Total weight of the trials of each class, shape (K,)."""
         from truecost.kernels.exact import exact_sums
 
         if self.weights is None:
@@ -132,14 +134,12 @@ class Trials(Rows):
 
     @property
     def place(self) -> str:
-        """File of the trials, or else the name of the system, for messages."""
+        """File of the trials, or the name of the system if there is no file, for messages."""
         return self.source or self.name
 
     @property
     def places(self) -> Array:
-        """Key of the trial of each row: its id, or else its number. Rows of a trial have equal
-        keys.
-        """
+        """Id of the trial of each row, or the number of the trial if there are no ids."""
         places = np.arange(len(self.labels)) if self.origin is None else self.origin
         return places if self.ids is None else self.ids
 
@@ -190,14 +190,15 @@ class Trials(Rows):
         unit, unit2 : array_like, shape (N,), optional
             Unit of each trial, and a unit of a second kind, such as the recording device.
         stratum, ids, weight : array_like, shape (N,), optional
-            Stratum of the unit (for moving blocks, its stream; see `Plan`); id and weight of each
-            trial.
+            Stratum of the unit, or for moving blocks the stream of the unit (see `Plan`); id and
+            weight of each trial.
         target : str, optional
             Label of the class to detect; necessary if the labels do not determine it.
         annotators : {"votes", "any"}, optional
             Rule for the right labels of a trial with several annotators (see `Options`).
         accept : float, optional
-            Smallest share of the annotators that makes a label right.
+            For "any": smallest share of the annotators that makes a label right. Default: one
+            annotator suffices.
         **columns : array_like, shape (N,)
             Further columns, for subsets.
 
@@ -206,8 +207,8 @@ class Trials(Rows):
         InputError
             If lengths differ, or scores, labels, units, ids or weights are invalid.
         UsageError
-            If the score type does not exist or does not fit the arrays, or the name of a column is
-            similar to that of an argument.
+            If the score type does not exist or does not fit the arrays, or a further column has
+            almost the name of an argument.
 
         Examples
         --------
@@ -305,7 +306,7 @@ class Trials(Rows):
 
     @property
     def in_order(self) -> bool:
-        """Whether the rows are in ascending order of score, and equal scores in order of weight."""
+        """Whether the rows are in ascending order of score, and the trials have no weights."""
         return self.ascending and self.weights is None
 
     @property
@@ -330,7 +331,7 @@ class Trials(Rows):
         Raises
         ------
         UsageError
-            If the expression is neither a column nor a condition, or the column has too many
+            If the expression is neither a column nor a condition, or the column has more than 50
             values.
         InputError
             If a condition is true for no trial.

@@ -107,8 +107,8 @@ def validate(
     key : Table, optional
         Trials with labels. With a key, all steps of loading are checked.
     metadata : sequence of (str, Table)
-        Further columns, as pairs: the column of the trials whose values are looked up, and the
-        table in which they are looked up (see `join_metadata`).
+        Tables with further columns, each as a pair: the column of the trials whose values are
+        looked up, and the table in which they are looked up (see `join_metadata`).
     name : str
         Name of the system.
     stated : bool

@@ -26,6 +26,8 @@ BINS: dict[Kind, str] = {"dot": "trials in bins", "hollow": "one class only"}
 def det(curves: Sequence[Curve], *, title: str = "", per_hour: float = 0.0) -> Picture:
     """DET curves on normal-deviate axes, with operating points and bands of the miss rate.
 
+    A filled dot marks the threshold in use, a hollow dot the threshold with the lowest cost.
+
     Parameters
     ----------
     curves : sequence of Curve
@@ -121,8 +123,9 @@ def roc(curves: Sequence[Curve], *, title: str = "") -> Picture:
     """ROC curves: detection rate (1 - miss rate) against false-alarm rate, with bands and operating
     points.
 
-    The area under a ROC curve includes thresholds that are never used (Ferrer et al. 2024, section
-    3.1). `det` shows the range of useful thresholds in more detail.
+    The operating points are those of `det`. The area under a ROC curve includes thresholds that are
+    never used (Ferrer et al. 2024, section 3.1). `det` shows the range of useful thresholds in more
+    detail.
 
     Parameters
     ----------
@@ -156,7 +159,7 @@ def cost_against_threshold(curves: Sequence[CostCurve], *, title: str = "") -> P
     """Normalised detection cost against the threshold, with bands; the naive baseline costs 1.
 
     A filled dot marks the threshold in use, a hollow dot the threshold with the lowest cost. The
-    cost axis is logarithmic if a marked cost is more than 2.25 times the naive baseline.
+    cost axis is logarithmic if one of these costs is more than 2.25 times the naive baseline.
 
     Parameters
     ----------

@@ -99,7 +99,7 @@ def _right(shares: Floats) -> Floats:
 def balanced_accuracy(totals: Totals, application: Application) -> Result:
     """Mean over classes of the share of correct decisions: `sum_k R[k, k] / K`.
 
-    This is 1 - balanced error. Range [0, 1]; higher is better. Naive baseline: `1 / K` (any
+    This is 1 - `balanced_error`. Range [0, 1]; higher is better. Naive baseline: `1 / K` (any
     constant decision). Undefined if a class has no trials. Ferrer et al. 2024, section 3.1.
     """
     value, reference = balanced_error(totals, application)
@@ -111,8 +111,8 @@ def top_k(totals: Totals, application: Application, k: int) -> Result:
     parameter.
 
     Classes are weighted by their priors. If several classes have equal probabilities, the true
-    class gets the last rank of them. Range [0, 1]; higher is better. Naive baseline: always the k
-    classes of highest prior. Undefined if a class with a prior above 0 has no trials.
+    class gets the last of their ranks. Range [0, 1]; higher is better. Naive baseline: always the k
+    classes of highest prior.
     """
     counts = totals.sums("ranks", "n")
     if k >= counts.shape[-1]:
@@ -132,10 +132,10 @@ def ece(totals: Totals, application: Application) -> Result:
 
     D_bk is the confidence, minus 1 if the decision is right, summed over the trials of class k in
     bin b and divided by the number of all trials of class k. Confidence is the largest posterior at
-    the priors of the application, and the decision is its class. For detection, the posterior of
-    the target replaces the confidence, and a target counts as right. The bins have equal width.
-    Range [0, 1]; lower is better. Naive baseline: 0 (the priors as probabilities). Guo et al.
-    (2017); Ferrer et al. 2024, section 3.6.
+    the priors of the application, and the decision is its class. In detection, the confidence is
+    the posterior of the target, and a trial counts as right if it is a target. The bins have equal
+    width. Range [0, 1]; lower is better. Naive baseline: 0 (the priors as probabilities). Guo et
+    al. (2017); Ferrer et al. 2024, section 3.6.
     """
     sizes = totals.sums("bins", "n").sum(axis=-1)
     priors = application.class_priors(sizes)

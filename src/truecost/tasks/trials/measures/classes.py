@@ -39,20 +39,21 @@ def accepted_cost(totals: Totals, _: Application) -> Result:
     """Expected cost when any accepted label is right: mean over trials of `min_{k in A} c[k, d]`.
 
     A is the set of accepted labels of the trial, and d is its decision. Range [0, max c] in the
-    unit of the costs; lower is better. Naive baseline: the best constant decision under the same
-    rule, chosen again in each replicate. Equal to `expected_cost` with the priors of the data if
-    each trial has one label. Ferrer et al. 2024, sections 3.1 and 3.7.
+    unit of the costs; lower is better. Naive baseline: the best constant decision when any accepted
+    label is right, chosen again in each replicate. Equal to `expected_cost` with the priors of the
+    data if each trial has one label. Ferrer et al. 2024, sections 3.1 and 3.7.
     """
     return _paid(totals, "cost")
 
 
 def accepted_nec(totals: Totals, _: Application) -> Result:
-    """Expected cost when any accepted label is right, divided by its naive baseline.
+    """Expected cost when any accepted label is right, divided by that of the best constant
+    decision.
 
-    Range [0, inf); lower is better. Naive baseline: 1.0 (the best constant decision under the same
-    rule). Undefined if the best constant decision costs nothing, because all trials accept one
-    label. Equal to `nec` with the priors of the data if each trial has one label. Ferrer et al.
-    2024, sections 3.5 and 3.7.
+    Range [0, inf); lower is better. Naive baseline: 1.0 (the best constant decision when any
+    accepted label is right). Undefined if the best constant decision costs nothing: all trials
+    accept the same label. Equal to `nec` with the priors of the data if each trial has one label.
+    Ferrer et al. 2024, sections 3.5 and 3.7.
     """
     cost, naive = _paid(totals, "cost")
     return share(cost, naive), 1.0
@@ -116,7 +117,7 @@ def class_recall(totals: Totals, _: Application, name: str) -> Result:
 
     The parameter is the name of the class. Abstaining counts as an error. Range [0, 1]; higher is
     better. No naive baseline: constant decisions have a recall of 0 or 1. Undefined if the class
-    has no trials. Ferrer et al. 2024, section 3.1 (R).
+    has no trials. Ferrer et al. 2024, section 3.1.
     """
     k = place_of(totals, name)
     return class_rates(totals)[1][:, k, k], NONE
@@ -127,7 +128,7 @@ def class_precision(totals: Totals, application: Application, name: str) -> Resu
     k] / sum_j P_j R[j, k]`.
 
     The parameter is the name of the class. Range [0, 1]; higher is better. Naive baseline: P_k
-    (always this class). Undefined if no trial has this decision. Petegrosso et al. 2022, A.1.1 (Eq.
+    (always this class). Undefined if the class is never decided. Petegrosso et al. 2022, A.1.1 (Eq.
     10), with a class in place of the target.
     """
     k = place_of(totals, name)

@@ -201,8 +201,7 @@ def expected_cost(totals: Totals, application: Application) -> Result:
     """Expected cost of a decision: `sum_k P_k sum_d c[k, d] R[k, d]`.
 
     Range [0, max c] in the unit of the costs; lower is better. Naive baseline: `min_d sum_k P_k
-    c[k, d]` (the best constant decision). Undefined if a class with a prior above 0 has no trials.
-    Ferrer et al. 2024, section 3.1.
+    c[k, d]` (the best constant decision). Ferrer et al. 2024, section 3.1.
     """
     return _costs(totals, application)
 
@@ -212,8 +211,7 @@ def nec(totals: Totals, application: Application) -> Result:
     R[k, d] / min_d sum_k P_k c[k, d]`.
 
     Range [0, inf); lower is better. Naive baseline: 1.0 (the best constant decision). The divisor
-    is computed again in each replicate. Undefined if the divisor is 0. Ferrer et al. 2024, section
-    3.5.
+    is computed again in each replicate. Ferrer et al. 2024, section 3.5.
     """
     cost, naive = _costs(totals, application)
     return share(cost, naive), 1.0
@@ -225,8 +223,8 @@ def act_dcf(totals: Totals, application: Application) -> Result:
 
     The decisions are those in the file or, for scores, those at the threshold (`--threshold`;
     default: the Bayes threshold). Range [0, inf); lower is better. Naive baseline: 1.0 (always
-    reject or always accept). Equal to 1 - TWV if always rejecting costs less than always accepting.
-    Rodriguez-Fuentes & Penagarikano 2013, Eq. 8-11.
+    reject or always accept). Equal to 1 - TWV of a single query if always rejecting costs less than
+    always accepting. Rodriguez-Fuentes & Penagarikano 2013, Eq. 8-11.
     """
     application.require_detection()
     return nec(totals, application)
@@ -247,9 +245,9 @@ def nte(totals: Totals, application: Application) -> Result:
     """Total error rate divided by that of the best constant decision: `sum_k P_k (1 - R[k, k]) / (1
     - max_k P_k)`.
 
-    Abstaining counts as an error. Example: an accuracy of 90% with a majority class of 95% gives
-    2.0. Range [0, inf); lower is better. Naive baseline: 1.0 (always the class of highest prior).
-    Ferrer et al. 2024, section 3.5.
+    Abstaining counts as an error. Example: an accuracy of 90% gives 2.0 if the largest class has a
+    prior of 95%. Range [0, inf); lower is better. Naive baseline: 1.0 (always the class of highest
+    prior). Ferrer et al. 2024, section 3.5.
     """
     error, naive = total_error(totals, application)
     return share(error, naive), 1.0
@@ -280,9 +278,9 @@ def accuracy(totals: Totals, application: Application) -> Result:
 def balanced_error(totals: Totals, _: Application) -> Result:
     """Mean over classes of the share of wrong decisions: `1 - sum_k R[k, k] / K`.
 
-    The mean share of correct decisions is also called unweighted average recall. Range [0, 1];
-    lower is better. Naive baseline: `1 - 1/K` (any constant decision). Undefined if a class has no
-    trials. Ferrer et al. 2024, section 3.1.
+    1 minus this measure is also called unweighted average recall. Range [0, 1]; lower is better.
+    Naive baseline: `1 - 1/K` (any constant decision). Undefined if a class has no trials. Ferrer et
+    al. 2024, section 3.1.
     """
     rates = class_rates(totals)[1]
     right = np.diagonal(rates, axis1=-2, axis2=-1)

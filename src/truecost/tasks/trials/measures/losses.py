@@ -68,9 +68,9 @@ def entropy(priors: Floats) -> Floats:
 def ce(totals: Totals, application: Application) -> Result:
     """Cross entropy in nats: `sum_k P_k mean_k(-ln p_k)`.
 
-    p_k is the probability that the system gives to class k. Range [0, inf]; lower is better. Naive
-    baseline: the entropy of the priors (the priors as probabilities). Infinite if the true class of
-    a trial has probability 0. Ferrer et al. 2024, section 3.3.
+    p_k is the posterior of class k at the priors of the application. Range [0, inf]; lower is
+    better. Naive baseline: the entropy of the priors (the priors as probabilities). Infinite if the
+    true class of a trial has probability 0. Ferrer et al. 2024, section 3.3.
     """
     counts, means = _mean_losses(totals, "losses", "log")
     priors = application.class_priors(counts)
@@ -91,9 +91,9 @@ def nce(totals: Totals, application: Application) -> Result:
 def brier(totals: Totals, application: Application) -> Result:
     """Brier score: `sum_k P_k mean_k(sum_j (p_j - [j = k])^2)`.
 
-    p_j is the probability that the system gives to class j; [j = k] is 1 for the true class,
-    otherwise 0. Range [0, 2]; lower is better. Naive baseline: `1 - sum_k P_k^2` (the priors as
-    probabilities). Ferrer et al. 2024, section 3.3.
+    p_j is the posterior of class j at the priors of the application; [j = k] is 1 for the true
+    class, otherwise 0. Range [0, 2]; lower is better. Naive baseline: `1 - sum_k P_k^2` (the priors
+    as probabilities). Ferrer et al. 2024, section 3.3.
     """
     counts, means = _mean_losses(totals, "losses", "brier")
     priors = application.class_priors(counts)
@@ -101,7 +101,7 @@ def brier(totals: Totals, application: Application) -> Result:
 
 
 def nbs(totals: Totals, application: Application) -> Result:
-    """Brier score divided by that of the priors.
+    """Brier score divided by the Brier score of the priors as probabilities.
 
     The divisor is computed again in each replicate. Range [0, inf); lower is better. Naive
     baseline: 1.0 (the priors as probabilities). Ferrer et al. 2024, section 3.5.
@@ -115,8 +115,8 @@ def cllr(totals: Totals, _: Application) -> Result:
 
     A is the cost of a target, `log2(1 + exp(-llr))`, and B is the cost of a nontarget, `log2(1 +
     exp(llr))`. The value does not depend on costs and priors. Range [0, inf]; lower is better.
-    Naive baseline: 1.0 (llr = 0 for every trial). Infinite if the true class of a trial has
-    probability 0. Undefined if a class has no trials. Brümmer and du Preez (2006);
+    Naive baseline: 1.0 (llr = 0 for every trial). Infinite if a target has `llr = -inf` or a
+    nontarget has `llr = inf`. Undefined if a class has no trials. Brümmer and du Preez (2006);
     Rodriguez-Fuentes & Penagarikano 2013, Eq. 36-38 at an effective prior of 1/2.
     """
     means = _mean_losses(totals, "llr", "cllr")[1]
@@ -128,10 +128,10 @@ def cnxe(totals: Totals, application: Application) -> Result:
     prior: `(Ptar mean_tar Clog + (1-Ptar) mean_non Clog) / H(Ptar)`.
 
     Clog is `log2(1 + exp(-llr - logit(Ptar)))` for a target and `log2(1 + exp(llr + logit(Ptar)))`
-    for a nontarget. If the application has no prior, P is the share of the targets: for logit(Ptar)
-    their share in all data, elsewhere their share in the replicate. Range [0, inf]; lower is
-    better. Naive baseline: 1.0 (llr = 0 for every trial). Infinite if the true class of a trial has
-    probability 0. Rodriguez-Fuentes & Penagarikano 2013, Eq. 36-43.
+    for a nontarget. H is in bits, too. If the application has no prior, P is the share of targets:
+    in logit(Ptar) the share in all data, otherwise the share in the replicate. Range [0, inf];
+    lower is better. Naive baseline: 1.0 (llr = 0 for every trial). Infinite if a target has `llr =
+    -inf` or a nontarget has `llr = inf`. Rodriguez-Fuentes & Penagarikano 2013, Eq. 36-43.
     """
     counts, means = _mean_losses(totals, "llr", "cnxe")
     priors = application.class_priors(counts)
@@ -149,9 +149,9 @@ def _effective(application: Application, priors: Floats) -> Floats:
 def min_cllr(totals: Totals, _: Application) -> Result:
     """Cllr after the best monotone calibration of the scores (pool adjacent violators), in bits.
 
-    The calibration is computed again in each replicate; equal scores get equal values. Range [0,
-    1]; lower is better. Naive baseline: 1.0 (llr = 0 for every trial). Undefined if a class has no
-    trials. Brümmer and du Preez (2006).
+    The calibration is computed again in each replicate; equal scores get equal likelihood ratios.
+    Range [0, 1]; lower is better. Naive baseline: 1.0 (llr = 0 for every trial). Undefined if a
+    class has no trials. Brümmer and du Preez (2006).
     """
     return totals.sweep("ranking").pav_entropy(0.5), 1.0
 
@@ -169,8 +169,8 @@ def mae(totals: Totals, _: Application) -> Result:
     """Mean over trials of `abs(prediction - true value)`.
 
     Range [0, inf) in the unit of the predicted quantity; lower is better. Naive baseline: the
-    weighted median of the true values for every trial, computed again in each replicate. Ferrer et
-    al. 2024, section 3.4.
+    median of the true values for every trial, computed again in each replicate. Ferrer et al. 2024,
+    section 3.4.
     """
     n = totals.sums("errors", "n")
     return share(totals.sums("errors", "absolute"), n), share(totals.sweep("truths").median()[1], n)
@@ -190,8 +190,8 @@ def mse(totals: Totals, _: Application) -> Result:
     """Mean over trials of `(prediction - true value)^2`.
 
     Range [0, inf) in the squared unit of the predicted quantity; lower is better. Naive baseline:
-    the mean of the true values for every trial, computed again in each replicate; its value is
-    their variance. Ferrer et al. 2024, section 3.4.
+    the mean of the true values for every trial, computed again in each replicate; the value of this
+    baseline is the variance of the true values. Ferrer et al. 2024, section 3.4.
     """
     n = totals.sums("errors", "n")
     mean = share(totals.sums("errors", "truth"), n)
@@ -216,7 +216,7 @@ def r2(totals: Totals, application: Application) -> Result:
     """Coefficient of determination: `1 - mean squared error / variance of the true values`.
 
     Range (-inf, 1]; higher is better. Naive baseline: 0 (the mean of the true values for every
-    trial). Undefined if all true values are equal. Ferrer et al. 2024, section 3.5 (normalisation).
+    trial). Undefined if all true values are equal. Ferrer et al. 2024, section 3.5.
     """
     return 1 - np.asarray(nmse(totals, application)[0]), 0.0
 

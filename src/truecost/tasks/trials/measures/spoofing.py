@@ -101,11 +101,10 @@ def a_dcf(totals: Totals, _: Application, costs: Costs) -> Result:
     The cost at the threshold t is: `C(t) = Cm Pt Pmiss(t) + Cf Pn Pfa(t) + Cs Ps Pspoof(t)`. Pt, Pn
     and Ps are the priors of targets, nontargets and spoofed trials; Cm, Cf and Cs are the costs of
     a rejected target, an accepted nontarget and an accepted spoofed trial; Pspoof is the share of
-    spoofed trials that are accepted. The parameter states the priors and costs,
-    joined by `+`: `target=0.9`, `nontarget=0.05`, `spoof=0.05`, `miss=1`, `fa=10`, `spoof_fa=20`;
-    or the name of these defaults, `shim-2024`. Range [0, 1]; lower is better. Naive baseline: 1
-    (all rejected or all accepted). Undefined without targets, nontargets or spoofed trials. Shim et
-    al. 2024, Eq. 3.
+    spoofed trials that are accepted. The parameter states the priors and costs:
+    `target=0.9+nontarget=0.05+spoof=0.05+miss=1+fa=10+spoof_fa=20`, or the name of these values,
+    `shim-2024`. Range [0, 1]; lower is better. Naive baseline: 1 (all rejected or all accepted).
+    Undefined without targets, nontargets or spoofed trials. Shim et al. 2024, Eq. 3.
     """
     return _least(_costs_at(totals, costs)), 1.0
 
@@ -120,13 +119,14 @@ def t_dcf(totals: Totals, _: Application, costs: Costs) -> Result:
     (C0 + C1 Pmiss(t) + C2 Pfa(t)) / (C0 + min(C1, C2))`.
 
     t is the threshold of the countermeasure, `C0 = Pt Cm Pmiss_asv + Pn Cf Pfa_asv`, `C1 = Pt Cm -
-    C0`, and `C2 = Ps Cs Pspoof_asv`. The rates with the mark asv are those of the speaker
-    verification at its fixed threshold; Pt, Pn, Ps, Cm, Cf and Cs are the priors and costs of
-    targets, nontargets and spoofed trials. The parameter states priors and costs, in the form shown
-    for `a_dcf`. Default, `asvspoof-2021`: priors Pt = 0.9405, Pn = 0.0095, Ps = 0.05 and costs Cm =
-    1, Cf = 10, Cs = 10. A perfect countermeasure has `C0 / (C0 + min(C1, C2))`. Range (0, 1]; lower
-    is better. Naive baseline: 1 (a countermeasure that rejects all or accepts all). Undefined
-    without targets, nontargets or spoofed trials. Kinnunen et al. 2020.
+    C0`, and `C2 = Ps Cs Pspoof_asv`. Pmiss is the share of trials without spoofing that the
+    countermeasure rejects, and Pfa the share of spoofed trials that it accepts. The rates with the
+    mark asv are those of the speaker verification at its fixed threshold (`--asv-threshold`). The
+    priors Pt, Pn and Ps, the costs Cm, Cf and Cs, the rate Pspoof and the form of the parameter are
+    those of `a_dcf`. Default, `asvspoof-2021`: Pt = 0.9405, Pn = 0.0095, Ps = 0.05, Cm = 1, Cf =
+    10, Cs = 10. With a perfect countermeasure, the value is `C0 / (C0 + min(C1, C2))`. Range (0,
+    1]; lower is better. Naive baseline: 1 (a countermeasure that rejects all or accepts all).
+    Undefined without targets, nontargets or spoofed trials. Kinnunen et al. 2020.
     """
     decisions = np.asarray(totals.sums(ASV, "n"), np.float64)
     rates = share(decisions, decisions.sum(axis=-1, keepdims=True))

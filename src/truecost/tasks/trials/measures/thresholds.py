@@ -50,8 +50,8 @@ def min_dcf(totals: Totals, application: Application) -> Result:
     `min_t (Cm P Pmiss(t) + Cf (1-P) Pfa(t)) / min(Cm P, Cf (1-P))`.
 
     Range [0, 1]; lower is better. Naive baseline: 1.0 (always reject or always accept). Equal to 1
-    - MTWV if always rejecting costs less than always accepting. Rodriguez-Fuentes & Penagarikano
-    2013, section 2.3 and Eq. 8-11.
+    - MTWV of a single query if always rejecting costs less than always accepting. Rodriguez-Fuentes
+    & Penagarikano 2013, section 2.3 and Eq. 8-11.
     """
     cost, naive = min_detection_cost(totals, application)
     return share(cost, naive), 1.0
@@ -72,13 +72,13 @@ def min_detection_cost(totals: Totals, application: Application) -> Result:
 def eer(totals: Totals, _: Application, kind: str) -> Result:
     """Equal error rate: the error rate at the point of the ROC curve at which Pmiss = Pfa.
 
-    Data have no threshold with exactly equal rates, so there are several definitions. `rocch`
-    (default): the point at which the convex hull of the ROC curve has equal rates. `nearest`: the
-    mean of Pmiss and Pfa at the threshold at which they differ least; `nearest-pfa`,
-    `nearest-pmiss`: Pfa alone or Pmiss alone at this threshold. `interpolated`: the point with
-    equal rates on the straight line between two neighbouring points of the ROC curve. Range [0,
-    0.5] for `rocch`, otherwise [0, 1]; lower is better. Naive baseline: 0.5 (random scores). Ferrer
-    et al. 2024, section 3.1 (limits of this measure).
+    Usually no threshold has exactly equal rates, so there are several definitions; the parameter is
+    the definition. `rocch` (default): the point at which the convex hull of the ROC curve has equal
+    rates. `nearest`: the mean of Pmiss and Pfa at the threshold at which they differ least;
+    `nearest-pfa`, `nearest-pmiss`: Pfa or Pmiss at this threshold instead of their mean.
+    `interpolated`: the point with equal rates on the straight line between two neighbouring points
+    of the ROC curve. Range [0, 0.5] for `rocch`, otherwise [0, 1]; lower is better. Naive baseline:
+    0.5 (random scores). Ferrer et al. 2024, section 3.1 (limits of this measure).
     """
     return totals.sweep("ranking").eer(kind), 0.5
 
@@ -261,8 +261,9 @@ _at_rate = partial(_of, advice=_CHOSEN, rule="fpr-at-fnr", parse=_rate, uses=(),
 def fa_per_hour(totals: Totals, _: Application) -> Result:
     """False alarms per hour of audio: `accepted nontargets / hours of audio`.
 
-    Range [0, inf); lower is better. No naive baseline. If only the total H of the hours is known,
-    each of the N nontargets counts as H / N hours, also in the replicates. Undefined without hours.
+    Range [0, inf); lower is better. No naive baseline. If only the total number of hours H is
+    known, each of the N nontargets counts as H / N hours, also in the replicates. Undefined without
+    hours.
     """
     hours = totals.sums("audio", "hours").sum(axis=(1, 2))
     return share(totals.sums("audio", "n")[:, 0, 1], hours), NONE
