@@ -257,8 +257,8 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def passed(self) -> bool:
-        """Whether the gate counts as passed: the verdict is ``pass``, or it is ``undecided`` and the
-        gate has ``undecided="pass"``.
+        """Whether the gate counts as passed: the verdict is ``pass``, or it is ``undecided`` and
+        the gate has ``undecided="pass"``.
         """
         return self.verdict == "pass" or (
             self.verdict == "undecided" and self.gate.undecided == "pass"
