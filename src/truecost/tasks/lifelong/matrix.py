@@ -111,7 +111,9 @@ def _read(table: Table, frame: pl.DataFrame, states: Sequence[str], *, wide: boo
     lines, rows = table.lines, frame[ROW].cast(pl.Int64)
     if lines is None and table.first_line >= 0:
         lines = np.arange(len(table)) + table.first_line
-    long = replace(table, frame=frame, lines=None if lines is None else lines[rows.to_numpy()])
+    long = replace(
+        table, frame=frame.drop(ROW), lines=None if lines is None else lines[rows.to_numpy()]
+    )
     own = {ROW: rows, **names_in(long, "version", "time")}
     if "learnt" in frame.columns:
         own["learnt"] = long.texts("learnt", "learnt")

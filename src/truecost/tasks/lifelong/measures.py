@@ -289,9 +289,9 @@ OF_SCORES: tuple[tuple[Function, str, str, str, tuple[str, ...]], ...] = (
     (area_under_curve, "Area under the learning curve", "lower", "section 2.1", ()),
 )
 WITHOUT_INITIAL = (
-    "a score that the measure needs is undefined, or no first row is the initial version: add it"
+    "a needed score is missing or undefined, or no first row is the initial version: add it"
 )
-UNDEFINED = "a score that the measure needs is undefined, or no test time lies in the window"
+UNDEFINED = "a needed score is missing or undefined, or no test time lies in the window"
 OWN_DIRECTION = (
     *("generalisation_gain", "forgetting_max", "forgetting_first"),
     *("backward_transfer", "forward_transfer"),
