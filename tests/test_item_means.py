@@ -124,7 +124,7 @@ def test_an_option_of_another_command_names_its_commands_or_its_place(capsys):
             "transcripts score a --truth r",
         ),
         *("abba score a --threshold 1", "streams score a --half-width 1", "score a --half-width 1"),
-        *("protocol split a --group g", "gate a --max-upper 1"),
+        *("protocol split a --group g", "gate a --max-upper 1", "score a -type llr"),
     )
     for words in ("streams score a.jsonl --unit u", "run a.toml --prior 0.1", *wrong, *meant):
         assert cli.run(words.split()) == 2
@@ -143,6 +143,7 @@ def test_an_option_of_another_command_names_its_commands_or_its_place(capsys):
         "truecost: Unknown option: --half-width. It is an option of truecost plan",
         "truecost: --group is not an option here: name the column with --map group=COLUMN",
         "truecost: there is no option --max-upper here: write --gate MEASURE:max_upper=LIMIT",
+        "truecost: -type: write two hyphens, --type",
     ]
 
 

@@ -90,6 +90,8 @@ ELSEWHERE = {  # what people look for as a command of a task, or as an option, a
     "'NAME'",
     "max-upper": "write --gate MEASURE:max_upper=LIMIT",
     "min-lower": "write --gate MEASURE:min_lower=LIMIT",
+    "help": "use truecost --help, or --help after a command",
+    "version": "use truecost --version",
     "bootstrap": "intervals need no option; --method and --replicates change them",
 }
 OF_REFERENCE = ("--rttm", "--key", "--reference", "--labels")
@@ -294,6 +296,8 @@ def _unknown_option(error: Exception, flag: str, key: str) -> str:
     chain = [*(getattr(error, "command_chain", None) or ())]
     own = [name for name in chain if name in names()]
     there = [name for one in getattr(error, "argument_collection", ()) for name in one.names]
+    if f"-{flag}" in there:
+        return f"{flag}: write two hyphens, -{flag}"
     keys = [find(task).map_keys for task in own or names()]
     keys = [PROTOCOL_MAP_KEYS] if "protocol" in chain else keys
     if "--map" in there and any(key in known for known in keys):
