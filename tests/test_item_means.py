@@ -125,6 +125,7 @@ def test_an_option_of_another_command_names_its_commands_or_its_place(capsys):
         ),
         *("abba score a --threshold 1", "streams score a --half-width 1", "score a --half-width 1"),
         *("protocol split a --group g", "gate a --max-upper 1", "score a -type llr"),
+        *("score a --ci 1", "score a --speaker s", "protocol check a --speaker s"),
     )
     for words in ("streams score a.jsonl --unit u", "run a.toml --prior 0.1", *wrong, *meant):
         assert cli.run(words.split()) == 2
@@ -144,6 +145,9 @@ def test_an_option_of_another_command_names_its_commands_or_its_place(capsys):
         "truecost: --group is not an option here: name the column with --map group=COLUMN",
         "truecost: there is no option --max-upper here: write --gate MEASURE:max_upper=LIMIT",
         "truecost: -type: write two hyphens, --type",
+        "truecost: Unknown option: --ci (did you mean --level?)",
+        "truecost: Unknown option: --speaker (did you mean --unit?)",
+        "truecost: --speaker is not an option here: name the column with --map group=COLUMN",
     ]
 
 

@@ -132,7 +132,8 @@ def test_missing_and_further_utterances_are_refused_with_counts():
         'missing="drop" or "worst"'
     )
     assert refused(texts(RIGHT), texts({**FOUND, "v": "a"}), missing="drop") == (
-        "texts: 1 utterance is only in texts (v; the first at line 4): both need the same ids"
+        "texts: 1 utterance is only in texts (v; the first at line 4): both need the same ids "
+        "(missing is for outputs that are missing, not for further ones)"
     )
     assert "have no output" in refused(texts(RIGHT), texts({"x": "", "y": ""}), missing="worst")
 

@@ -97,7 +97,11 @@ ELSEWHERE = {  # what people look for as a command of a task, or as an option, a
 OF_REFERENCE = ("--rttm", "--key", "--reference", "--labels")
 MEANT = {  # the option that is meant by another word: the first one that a command has
     **dict.fromkeys(("reference", "ref", "truth", "ground_truth", "gold", "label"), OF_REFERENCE),
-    **dict.fromkeys(("terms", "queries", "keywords"), ("--kwlist",)),
+    **dict.fromkeys(("terms", "queries", "keyword"), ("--kwlist",)),
+    **dict.fromkeys(("cluster", "group", "speaker"), ("--unit",)),
+    **dict.fromkeys(("confidence", "ci", "alpha"), ("--level",)),
+    **dict.fromkeys(("n_boot", "n_bootstrap", "resample"), ("--replicates",)),
+    "metric": ("--measure",),
 }
 CHOICES = re.compile(r"(--[a-z-]+) (\w[\w.-]*(?:\|\w[\w.-]*)+)")  # --type llr|score in a message
 OF_TASK = "task_"  # before the name of a task, so that no module hides it
@@ -298,8 +302,12 @@ def _unknown_option(error: Exception, flag: str, key: str) -> str:
     there = [name for one in getattr(error, "argument_collection", ()) for name in one.names]
     if f"-{flag}" in there:
         return f"{flag}: write two hyphens, -{flag}"
-    keys = [find(task).map_keys for task in own or names()]
-    keys = [PROTOCOL_MAP_KEYS] if "protocol" in chain else keys
+    of_default = {name for name, *_ in commands_of(find(DEFAULT))}
+    tasks = own or ([DEFAULT] if of_default & {*chain} else names())
+    keys = [find(task).map_keys for task in tasks]
+    if "protocol" in chain:
+        keys = [PROTOCOL_MAP_KEYS]
+        key = "group" if key == "unit" or MEANT.get(key) == ("--unit",) else key
     if "--map" in there and any(key in known for known in keys):
         return f"{flag} is not an option here: name the column with --map {key}=COLUMN"
     meant = [n for n in MEANT.get(key.removesuffix("s"), MEANT.get(key, ())) if n in there][:1]

@@ -267,6 +267,8 @@ def _mismatch(
         first = there.where(hypothesis.frame.filter(pl.col("id").is_in(extra.implode()))["row"][0])
         said.append(f"{are} only in {there.source} ({first_five(extra)}; the first at {first})")
     advice = "both need the same ids" if len(extra) else "add them, or use --missing drop|worst"
+    if len(extra) and options.missing != "error":
+        advice += " (--missing is for outputs that are missing, not for further ones)"
     if there.format == "ctm":
         advice += " (a recording and channel without any word is missing, not silent)"
     if len(extra) and not options.by and "recording" in set(here.columns) & set(there.columns):
