@@ -85,6 +85,7 @@ ELSEWHERE = {  # what people look for as a command of a task, or as an option, a
     "gate FOLDER --gate MEASURE:max_upper=LIMIT",
     "report": _DRAWN,
     "html": _DRAWN,
+    "plot": _DRAWN,
     "csv": "--table FILE.csv writes the table",
     "baseline": "the first file is the baseline of truecost compare; a study names it, baseline = "
     "'NAME'",
@@ -96,12 +97,18 @@ ELSEWHERE = {  # what people look for as a command of a task, or as an option, a
 }
 OF_REFERENCE = ("--rttm", "--key", "--reference", "--labels")
 MEANT = {  # the option that is meant by another word: the first one that a command has
-    **dict.fromkeys(("reference", "ref", "truth", "ground_truth", "gold", "label"), OF_REFERENCE),
+    **dict.fromkeys(("reference", "ref", "truth", "ground_truth", "gold"), OF_REFERENCE),
     **dict.fromkeys(("terms", "queries", "keyword"), ("--kwlist",)),
     **dict.fromkeys(("cluster", "group", "speaker"), ("--unit",)),
     **dict.fromkeys(("confidence", "ci", "alpha"), ("--level",)),
     **dict.fromkeys(("n_boot", "n_bootstrap", "resample"), ("--replicates",)),
+    **dict.fromkeys(("thread", "worker"), ("--jobs",)),
+    **dict.fromkeys(("positive", "pos_label"), ("--target",)),
+    "unit": ("--unit",),
+    "labels": ("--label",),
     "metric": ("--measure",),
+    "prediction": ("--score",),
+    "format": ("--input-format",),
 }
 CHOICES = re.compile(r"(--[a-z-]+) (\w[\w.-]*(?:\|\w[\w.-]*)+)")  # --type llr|score in a message
 OF_TASK = "task_"  # before the name of a task, so that no module hides it
@@ -305,13 +312,13 @@ def _unknown_option(error: Exception, flag: str, key: str) -> str:
     of_default = {name for name, *_ in commands_of(find(DEFAULT))}
     tasks = own or ([DEFAULT] if of_default & {*chain} else names())
     keys = [find(task).map_keys for task in tasks]
+    of_units = MEANT.get(key) == ("--unit",)
     if "protocol" in chain:
-        keys = [PROTOCOL_MAP_KEYS]
-        key = "group" if key == "unit" or MEANT.get(key) == ("--unit",) else key
+        keys, key = [PROTOCOL_MAP_KEYS], "group" if of_units else key
     if "--map" in there and any(key in known for known in keys):
         return f"{flag} is not an option here: name the column with --map {key}=COLUMN"
     meant = [n for n in MEANT.get(key.removesuffix("s"), MEANT.get(key, ())) if n in there][:1]
-    if key == "unit" and "--factors" in there:
+    if "--factors" in there and of_units:
         return f"{flag} is not an option here: --factors chooses what is resampled"
     if meant and meant[0] in OF_REFERENCE and own and find(own[0]).leading:
         return f"{flag} is not an option here: the first file is the reference"
