@@ -90,7 +90,8 @@ class Formula(SphinxDirective):
             said += [nodes.Text("; naive: " if text else "Naive: "), nodes.math("", naive)]
         source = authors(measure.source)
         origin = f"{'Source' if source[0].isupper() else 'Definition'}: {source}"
-        said += nodes.Text(f". {origin}" if len(said) else origin)
+        if source != "prices of the user":  # which is no source
+            said += nodes.Text(f". {origin}" if len(said) else origin)
         return [term, nodes.definition("", said)]
 
 

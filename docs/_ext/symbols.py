@@ -12,7 +12,7 @@ _CLASSES = {
     r"R(?=\[)": ("R[k, d]", "share of the trials of class k with decision d"),
     r"J(?=\[)": (
         "J[k, d]",
-        "share of trials of class k with decision d among all trials, at the priors",
+        "prior of class k, times the share of the trials of class k with decision d",
     ),
     r"c(?=\[)": ("c[k, d]", "cost of decision d for a trial of class k"),
     r"K": ("K", "number of classes"),
@@ -20,7 +20,7 @@ _CLASSES = {
         "mean_k",
         "mean over the trials of class k",
     ),
-    r"Q_k": ("Q_k", "share of the decisions for class k, at the priors"),
+    r"Q_k": ("Q_k", "share of decision k, `sum_j J[j, k]`"),
 }
 _DETECTION = {
     r"Cm|Cf|Ptar": _COSTS,
@@ -65,7 +65,7 @@ SYMBOLS = {
     "diarization.measures": {
         r"T": ("T", "duration of a stretch of time without a change of speakers"),
         r"Nref|Nsys": ("Nref, Nsys", "number of speakers of reference and output in this stretch"),
-        r"Ncorrect": ("Ncorrect", "number of pairs of assigned speakers in which both speak"),
+        r"Ncorrect": ("Ncorrect", "number of assigned pairs of speakers in which both speak"),
     },
     "abba.measures": {
         r"P(?=\()": (
@@ -92,7 +92,7 @@ SYMBOLS = {
         r"S_adapt(?!\))|S_pen": ("S_adapt", "score of the final outputs after help"),
         r"S_imp(?!\))": (
             "S_imp",
-            "score of the outputs before help, with the corrected parts made wrong",
+            "score of the outputs before help, with the corrected parts made as wrong as possible",
         ),
         r"(?<!\()S_cor|S_pen": (
             "S_cor",

@@ -50,7 +50,7 @@ def score(data: Any = None, /, **options: Any) -> "Outcome":
         ranks and gates.
     subsets : str, sequence of str or mapping of str to str, optional
         Subsets of the data: columns (each value of a column is a subset) or conditions such as
-        `"duration < 2"`. A mapping also names them: `{"short": "duration < 2"}`.
+        `"duration < 2"`. A mapping gives each subset a name: `{"short": "duration < 2"}`.
     worst : int, optional
         Number of worst items (utterances, sentences, recordings) of each system that are stored
         with their alignment. Default: 5.
@@ -66,7 +66,7 @@ def score(data: Any = None, /, **options: Any) -> "Outcome":
         values themselves.
 
         If each trial compares two speakers, ``unit`` is a tuple of two columns or arrays:
-        `unit=("enrol", "test")`. If the two sides are units of different kinds (speaker and
+        `unit=("enrol", "test")`. If the two units of a trial are of different kinds (speaker and
         phrase), use ``unit`` and ``unit2``. A single column with the names of both speakers
         (`ann-bob`) is wrong: each pair would then be a unit of its own.
 

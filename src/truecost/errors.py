@@ -67,7 +67,7 @@ def phrased(door: Door) -> Iterator[None]:
 
 
 class UsageError(TruecostError):
-    """Error of a request. The message contains the wrong value and the valid choices."""
+    """Wrong argument or option. The message contains the wrong value and the valid choices."""
 
 
 class MissingExtraError(UsageError):
@@ -75,7 +75,7 @@ class MissingExtraError(UsageError):
 
 
 class InputError(TruecostError):
-    """Error of the data. The message states file, place, what was expected and what to do."""
+    """Error in the data. The message states file, place, what was expected and what to do."""
 
 
 class Terminated(KeyboardInterrupt):

@@ -143,8 +143,8 @@ def compare_systems(
     rows : list of list of Estimate
         Estimates of each system (see `score_system`).
     comparisons : list of list of Comparison
-        For each system after the first, a comparison for each of its estimates, paired by
-        replicate.
+        For each system after the first, the comparisons of its estimates with those of the first
+        system, paired by replicate.
 
     Raises
     ------

@@ -295,7 +295,7 @@ def _quasi_newton(evaluate: Loss, start: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class Temperature(Scaled):
-    """Calibrator with a scale only: llr = scale * score, in nats. A score of 0 must mean llr 0.
+    """Calibrator with a scale only: llr = scale * score, in nats. A score of 0 gives llr 0.
 
     `prior` is the prior of a target in the minimised loss.
     """

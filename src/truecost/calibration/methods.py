@@ -238,8 +238,8 @@ class Pav(Fitted):
             Arrays as in `Affine.fit`; infinite scores are allowed.
         laplace : bool
             Whether Laplace's rule is used: a target and a nontarget of weight 1 are added below all
-            scores, and two more above all scores, so that each llr is finite (Brümmer and du Preez
-            2006).
+            scores, and another target and nontarget above all scores, so that each llr is finite
+            (Brümmer and du Preez 2006).
 
         Raises
         ------

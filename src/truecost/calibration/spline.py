@@ -50,8 +50,8 @@ class Spline(Fitted):
         """Fit the increasing spline: the minimum of the penalised prior-weighted logistic loss.
 
         Loss: the loss of `Affine.fit` plus smoothing/2 times the sum of squared second differences
-        of the coefficients. The spline has 20 intervals between the lowest 0.5% quantile and the
-        highest 99.5% quantile of the classes, and is linear beyond.
+        of the coefficients. The spline has 20 intervals from the lower of the 0.5% quantiles of the
+        two classes to the higher of their 99.5% quantiles, and is linear beyond.
 
         The default of the smoothing is one of 100, 10, ..., 1e-6. It is chosen by cross-validation:
         the largest value whose loss exceeds the lowest loss by at most the standard error of the

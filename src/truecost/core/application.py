@@ -37,8 +37,8 @@ class Application:
     name : str
         Name of a preset, for signatures.
     prices : Prices
-        Prices of errors, people, computing and waiting, in a currency. Costs and priors weight
-        error rates; prices weight amounts.
+        Prices of errors, people, computing and waiting, in a currency, for measures such as
+        `total_cost`.
 
     Raises
     ------
@@ -205,8 +205,8 @@ class Application:
         return np.array(self.costs, np.float64)
 
     def class_priors(self, counts: npt.NDArray[Any]) -> Floats:
-        """Priors of the classes in each replicate, float64 (replicates, classes). Default: the
-        shares in the data, NaN in a replicate without trials. The returned array may be read-only.
+        """Priors of the classes in each replicate, float64 (replicates, classes); without given
+        priors, the shares in the replicate (NaN without trials). The array may be read-only.
 
         Parameters
         ----------
@@ -247,8 +247,8 @@ class Application:
         return self.costs is None and self.priors is None
 
     def describe(self) -> dict[str, Any]:
-        """Dictionary with the keys `preset` (name), `costs` ("0/1", costs by error "miss" and "fa",
-        or rows of the matrix), `prior` (of the target; "empirical": its share in the data) or
+        """Dictionary with the keys `preset` (name), `costs` ("0/1", the costs of "miss" and
+        "fa", or rows of the matrix), `prior` (of the target; "empirical": its share in the data) or
         `priors` (of more than two classes), and `prices`. `Row.parameters` contains these keys.
         """
         said: dict[str, Any] = {"preset": self.name} if self.name else {}

@@ -31,9 +31,10 @@ def part_of(column: str) -> str:
 def mean(totals: Totals, _: Application, column: str) -> Result:
     """Weighted mean of a column of numbers: `sum_i w_i x_i / sum_i w_i`.
 
-    x_i is the number of trial i, and w_i its weight (default: 1). The parameter is the name of the
-    column. Range and unit are those of the column; the user states which values are better
-    (`--higher`, `--lower`). No naive baseline. Undefined if all weights are 0.
+    x_i is the value of trial i in the column, and w_i the weight of the trial (default: 1). The
+    parameter is the name of the column. Range and unit are those of the column; the user states
+    which values are better (`--higher`, `--lower`). No naive baseline. Undefined if all weights are
+    0.
     """
     return share(totals.sums(part_of(column), "value"), totals.sums(part_of(column), "n")), NONE
 

@@ -131,18 +131,22 @@ def _documented(function: Callable[..., Any], doc: str) -> Callable[..., Any]:
 
 
 _SAID = {
-    "total_cost": "Total cost: sum of price times amount over all given prices.\n\nRange [0, inf); "
-    "lower is better. Naive baseline: the cheaper of a person who does everything and a system "
-    "that rejects everything (lifelong learning: never learns); in AB/BA, always the person."
+    "total_cost": "Total cost in the currency of the prices: sum, over all given prices, of "
+    "price times amount.\n\nRange [0, inf); lower is better. Naive baseline: a system that "
+    "rejects everything (several classes: the best constant decision; lifelong learning: never "
+    "learns) or, if cheaper, a person who does everything; in AB/BA, always the person.",
 } | {
-    name: f"{what}.\n\nRange [0, inf); lower is better. No naive baseline. Undefined without price."
-    for name, what in {
+    name: f"{of}.\n\nRange [0, inf); lower is better. No naive baseline. Undefined without a price."
+    for name, of in {
         "cost_misses": "Number of misses times the price of a miss",
         "cost_false_alarms": "Number of false alarms times the price of a false alarm",
-        "cost_errors": "Number of wrong classes, words or seconds of speech times the price of one",
+        "cost_errors": "Wrong words, seconds of wrong speech, costs of wrong classes (cost matrix) "
+        "or errors of numbers (divided by the tolerance), times the price of an error",
         "cost_person": "Hours that the person works times the price of an hour",
-        "cost_computing": "Hours of CPU and GPU and GB-hours of memory, each times its price",
-        "cost_waiting": "Hours of waiting for answers times the price of an hour",
+        "cost_computing": "Sum of the hours of CPU, the hours of GPU and the GB-hours of memory, "
+        "each times its price",
+        "cost_waiting": "Hours of waiting (in streams, for the person; otherwise, for the program) "
+        "times the price of an hour",
     }.items()
 }
 
@@ -203,9 +207,7 @@ def took(totals: Totals) -> dict[str, Array]:
 
 
 def asked_costs(prices: Prices) -> tuple[str, ...]:
-    """The measures that are shown by default where prices are given: the total cost, and its parts
-    where there are several.
-    """
+    """The measures shown by default if prices are given: total cost, and its parts if several."""
     given = prices.amounts
     some = [name for name, keys in PARTS_OF.items() if any(given.get(key) for key in keys)]
     return () if not given else ("total_cost", *(some if len(some) > 1 else ()))
@@ -285,9 +287,7 @@ def refuse_unmeasured(
 def without_shared(
     measures: Sequence[Measure], prices: Prices, once: Sequence[str] = ONCE
 ) -> list[Measure]:
-    """The measures of a subset. Those that add up amounts measured once for the whole (`once`) are
-    undefined, with the reason: the share of the subset is not known.
-    """
+    """The measures of a subset; sums of amounts measured once for the whole are undefined."""
     shared = [key for key in once if key in prices.amounts]
     said = f"{' and '.join(map(_noun, shared))} of the whole: the share of a subset is not known"
     lost = {name for name, keys in PARTS_OF.items() if {*shared} & {*keys}}

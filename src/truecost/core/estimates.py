@@ -47,11 +47,11 @@ class Context:
     thresholds : dict of str to float
         Decision threshold for each measure, by name.
     errors : mapping of str to float
-        Number of errors by kind: `misses`, `false_alarms`, `""` (all errors), and `costs` (errors
-        that make up most of a cost). See `Measure.errors`.
+        Number of errors by kind: `misses`, `false_alarms`, `""` (all errors), and `costs` (the
+        kind of errors that causes most of the cost). See `Measure.errors`.
     part_counts, part_signatures, part_errors : mapping of str to mapping or str
         Counts, settings and errors of single parts of the evidence, by name of the part. Only rows
-        of measures that use a part contain its entries.
+        of measures that use a part contain the entries of this part.
     """
 
     dims: dict[str, str] = field(default_factory=dict)
@@ -116,7 +116,7 @@ def estimate(
         Correlation between the trials of a unit, from 0 to 1, that the method `auto` assumes if the
         data are too few to estimate it.
     context : Context, optional
-        Names and counts of the task, which the rows contain.
+        Names, counts and warnings from the task, which are stored in the rows.
     jobs : int, optional
         Number of threads; it does not change the result. Default: all cores.
     progress : callable, optional

@@ -179,7 +179,8 @@ class Measure:
         `f(totals, application)`, or `f(totals, application, parameter)` if the measure has a
         parameter. It returns the values, shape (replicates,); the naive baseline (an array, a
         number, or NaN without a baseline); and optionally a dictionary of further results, shape
-        (replicates,). Their value and mean become `counts` of the row.
+        (replicates,). `counts` of the row gets each of these: NAME, its value in the data, and
+        NAME_mean, its mean over replicates.
     parts : tuple of str
         Names of the parts of the evidence that the function uses.
     title : str
@@ -212,7 +213,7 @@ class Measure:
     undefined : str
         Reason that readers see if the value is undefined.
     shown_in : {"", "percent", "currency"}
-        Unit that readers see. The values of a measure in percent stay shares.
+        Unit that readers see. Values shown in percent are stored as shares.
     task : str
         Task of the measure, if another task has a measure of the same name. Outside its task, the
         name is then `TASK/NAME`.
@@ -275,7 +276,7 @@ class Measure:
         Raises
         ------
         UsageError
-            If the measure has no parameter, or the text is not a valid one.
+            If the measure has no parameter, or the text is not a valid parameter.
         """
         if self.parameter is None:
             raise UsageError(
@@ -287,7 +288,7 @@ class Measure:
         return chosen
 
     def argument(self) -> Any:
-        """Parameter as the function receives it: the result of `parse`, or the text without
+        """Parameter as the function receives it: the result of `parse`, or the text if there is no
         `parse`; None if the measure has no parameter. Raises UsageError for an invalid text.
         """
         if self.parameter is None or self.parse is None:

@@ -283,7 +283,7 @@ def compare_methods(
     draw.
 
     With the method ``auto``, the limits of the difference are computed as in
-    :func:`truecost.compare`, from the variation of the test and of the runs of both methods;
+    :func:`truecost.compare`, from the variation of the test data and of the runs of both methods;
     percentiles are used only from 20 units and 20 runs of each method on.
 
     Parameters

@@ -47,7 +47,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     kind : {"value", "difference", "ratio"}
         Value of a system, difference (system minus baseline) or ratio (system over baseline).
     baseline : str or None
-        Name of the system with which a difference or ratio compares; None for a value.
+        For a difference or ratio: name of the baseline system; None for a value.
     parameters : dict
         Parameters of the value: `preset`, `costs`, and `prior` or `priors` of the application (see
         `Application.describe`); `prices`; `variant`, the parameter of the measure.
@@ -73,7 +73,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         Number of units (crossed factors: of the factor with the fewest; method: of the test set).
     units_by_factor : dict of str to int
         Number of units of each factor, if several factors are crossed. For a method, the key
-        `COLUMN of METHOD` has the number of its runs.
+        `COLUMN of METHOD` has the number of levels of the column in its runs.
     n_trials, item : int, str
         Number of scored trials (a trial with a soft label counts once), and their name in the
         singular: `trial`, `utterance`, `sentence` or `recording`.
@@ -82,8 +82,8 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     counts : dict of str to float
         Counts behind the value, by name:
 
-        - `targets`, `nontargets`, or `class NAME`: trials of each class. If any of several
-          annotators may be right: trials that accept the class.
+        - `targets`, `nontargets`, or `class NAME`: trials of each class. If a trial can
+          have several right labels: trials for which the class is right.
         - `annotators_per_trial`: mean number of annotators; `several_accepted`, `several_labels`:
           numbers of trials with several right labels, and with several given labels.
         - `misses`, `false_alarms`, or `errors`, `abstentions`: numbers of these decisions (for a
@@ -110,7 +110,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         - `trials_as_units`: no unit was named, so each trial is resampled on its own; dependent
           trials make the interval too narrow;
         - `items_as_units`: as `trials_as_units`, for utterances or sentences;
-        - `crossed`: several factors or sides; the interval is conservative;
+        - `crossed`: several factors, or two units in each trial; the interval is conservative;
         - `few_units`: fewer than 20 units (percentile and bca intervals), or fewer than a measure
           needs (auto); the interval may be too narrow;
         - `few_effective_units`: a few units determine most of the value;
@@ -130,7 +130,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
           labels are calibrated in each cell;
         - `other_side`: a ratio is above 1 by machine labels and below 1 by human labels, or the
           reverse, and one of the two intervals excludes 1;
-        - `label_mix`: the pooled estimate assumes equal shares of labels in the arms; they differ;
+        - `label_mix`: the arms differ in the mix of labels; the pooled estimate assumes one mix;
         - `small_cells`: fewer than 5 items of the counted label in a cell (AB/BA), so the interval
           is by the delta method;
         - `broken_replicates`: more than 1% of the replicates are undefined or infinite, so the

@@ -49,7 +49,7 @@ class Runs:
         Columns whose levels are not resampled for the value `mean`, the average over runs.
     sets : str
         Column of the training sets, if several methods were trained on the same sets. The sets are
-        then drawn once for all methods, and the seeds of a set are drawn with it.
+        then drawn once for all methods, and the seeds of a set are drawn with the set.
 
     Raises
     ------

@@ -50,19 +50,19 @@ class Scoring:
 
         - `COLUMN`: one subset for each value of the column.
         - `COLUMN vs VALUE`: for each other value of the column, one subset with the trials of
-          VALUE and of this value.
+          VALUE and the trials of the other value.
         - A condition, such as `snr < 10`.
-        - A pair of a name and one of these: the name replaces the column or condition in results.
+        - A pair: a name, which results show, and a column or condition as above.
     jobs : int, optional
         Number of threads; it does not change the result. Default: all cores.
     choices : object, optional
         Choices of the task: `TrialsScoring`, `TermsScoring`, `StreamScoring`, `LifelongScoring` or
-        `AbbaScoring`. Default: those of the task, with default values.
+        `AbbaScoring`. Default: the choices of the task with their default values.
     progress : callable, optional
         Function that is called from time to time with the name of the current step, the number of
         replicates computed so far, and the number of all replicates.
     also : tuple of str
-        Further measures, reported after `measures`.
+        Further measures, reported after those in `measures`.
     directions : mapping of str to {"higher", "lower"}
         Direction of better values for `mean:COLUMN`, by column. The key "" is for all other
         columns.
@@ -96,8 +96,8 @@ class Scoring:
             raise UsageError(f"icc is {self.icc:g}: it must lie between 0 and 1, such as 0.1")
 
     def chosen(self, kind: type[Chosen]) -> Chosen:
-        """Choices of a task, of the class `kind`: `choices`, or else an object with default values.
-        Raises UsageError if the choices belong to another task.
+        """The attribute `choices`, an object of the class `kind`; if it is None, an object of this
+        class with default values. Raises UsageError if `choices` belongs to another task.
         """
         if self.choices is None:
             return kind()
@@ -105,7 +105,7 @@ class Scoring:
         return cast("Chosen", self.choices)
 
     def refuse_bca_of_samples(self) -> None:
-        """For weighted samples: raise UsageError if `method` is "bca", which is undefined there."""
+        """Raise UsageError if `method` is "bca", which is not defined for weighted samples."""
         if self.method == "bca":
             raise UsageError(
                 "bca intervals are not defined for weighted samples (inverse inclusion "

@@ -35,9 +35,10 @@ def folds(
 
     Units are assigned one by one, the largest first, and units of equal size in random order. A
     unit is assigned to the fold f in which the sum over classes c of (n_fc / n_c)^2 increases
-    least. Of several such folds, the one with the fewest trials is used. n_fc is the number of
-    trials of class c in the fold, and n_c the number in all folds. If each trial is a unit, the
-    folds differ by at most one trial of each class. The order of the trials has no effect.
+    least, where n_fc is the number of trials of class c in fold f, and n_c their number in all
+    folds. Of folds with the same increase, the one with the fewest trials is used. If each trial is
+    a unit, the folds differ by at most one trial of each class. The order of the trials has no
+    effect.
 
     Parameters
     ----------

@@ -337,8 +337,8 @@ class Sweep:
     def near(self, distance: Callable[[Floats, Floats], Floats], most: float) -> "Near":
         """Thresholds of the first replicate at which a distance is small, ascending.
 
-        `distance` is a function of Pmiss and Pfa with a sign: it increases with Pmiss and decreases
-        with Pfa. Thresholds with an absolute distance above `most` are omitted, except the nearest
+        `distance` is a signed function of Pmiss and Pfa: it increases with Pmiss and decreases with
+        Pfa. Thresholds with an absolute distance above `most` are omitted, except the nearest
         one on each side of 0.
         """
         ranking, (miss, fa) = self.ranking, self._edges

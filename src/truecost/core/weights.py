@@ -298,8 +298,8 @@ class Weights:
         Raises
         ------
         UsageError, InputError
-            If Poisson weights are asked for a factor with strata, or moving blocks for labels that
-            represent several units, or the number of stratum codes is not the number of units.
+            If the plan has Poisson weights for a factor with strata, or moving blocks for labels
+            that represent several units, or the number of stratum codes is not the number of units.
         """
         stop = self.count if stop is None else stop
         return Block(

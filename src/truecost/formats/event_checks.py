@@ -196,7 +196,8 @@ def check_events(log: EventLog) -> tuple[Finding, ...]:
     Returns
     -------
     tuple of Finding
-        Errors and warnings, in the order of the checks; empty if there are none.
+        Errors and warnings, in the order of the checks; empty if there are none. Fields: `state`
+        ("error" or "warning"), `name` of the check, and `message`.
     """
     if (lifelong := _versions(log)) is not None:
         return (lifelong,)

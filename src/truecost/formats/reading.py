@@ -149,7 +149,7 @@ def read(
     metadata : bool
         Whether the file is a table of metadata. A table of metadata may have lines of two fields
         (`utt1 babble`) and no header; the argument `column` of `join_metadata` then names the
-        second column (`id.noise`: the name `noise`).
+        second column (with `id.noise`, its name is `noise`).
 
     Returns
     -------

@@ -94,7 +94,7 @@ class Table:
         return "" if self.in_memory else without_header(self.columns)
 
     def where(self, row: int) -> str:
-        """Name of a row (from 0) in messages: its line in the file, or its id."""
+        """Name for messages of the row at an index (from 0): its line in the file, or its id."""
         if self.lines is not None:
             at = bisect_right(self.files, row, key=lambda file: file[0])
             file = f"{self.files[at - 1][1]}, " if at else ""
@@ -151,7 +151,7 @@ class Table:
         UsageError
             If the column does not exist.
         InputError
-            If the column is a matrix, or contains other text or numbers beyond 1e70.
+            If the column is a matrix, or contains other text or numbers of a size above 1e70.
         """
         self.require(name, meaning)
         if name in self.matrices:

@@ -145,7 +145,8 @@ class LogWriter:
     A resumed run repeats its steps, from the start or from a checkpoint (see `skip`). The writer
     compares each event with the recorded event in the file; after the last recorded event, it
     appends new events. The writer is a context manager that closes the file. Call `finish` at the
-    end of a complete run.
+    end of a complete run. An `Event` (`truecost.learning.log`) has a field for each column of an
+    event log.
 
     Attributes
     ----------
@@ -225,8 +226,8 @@ class LogWriter:
     def recorded_answer(self, question: Event) -> Event | None:
         """Recorded answer to a question; None if there is no recorded answer.
 
-        In the result, `batch` is the batch in which the answer arrived, and `label` is None if the
-        person refused.
+        The field `batch` of the answer is the batch in which the answer arrived; `label` is None if
+        the person refused.
         """
         return self._answers.get(question.key)
 
@@ -240,8 +241,8 @@ class LogWriter:
         Raises
         ------
         InputError
-            If an event differs from the recorded event (other than in `t` and in seconds of CPU and
-            GPU), a number is not finite, or the file cannot be written.
+            If an event differs from the recorded event (the time `t` and seconds of CPU and GPU may
+            differ), a number is not finite, or the file cannot be written.
         """
         new = list(events)
         if self.replaying:
@@ -253,7 +254,7 @@ class LogWriter:
             self._append(new)
 
     def digest(self) -> str:
-        """SHA-256 hash, in hexadecimal, of the first lines of the file (`position` lines)."""
+        """SHA-256 hash, in hexadecimal, of the first `position` lines of the file."""
         return self._digest.hexdigest()
 
     def skip(self, count: int, digest: str) -> bool:

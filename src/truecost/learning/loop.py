@@ -80,8 +80,8 @@ class Asking:
         return outputs
 
     def ask(self, batch: Batch, budget: int) -> Sequence[Question]:
-        """Questions about the items that the strategy chooses from the latest outputs for this
-        batch.
+        """Questions about the items that the strategy chooses by the learner's latest outputs for
+        the batch.
 
         Raises
         ------

@@ -127,8 +127,8 @@ class RecordedExpert:
         )
 
     def volunteer(self, batch: Batch, outputs: Outputs, given: Sequence[Answer]) -> Answer | None:
-        """Next correction that the person volunteered for this batch; None if none follows at this
-        point.
+        """Next correction that the person volunteered for this batch; None if the log
+        contains no further correction at this point.
 
         Parameters
         ----------

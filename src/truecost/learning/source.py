@@ -67,8 +67,8 @@ class Source(SourceTable, frozen=True, kw_only=True, omit_defaults=False):
     features : tuple of str
         Feature columns. Default: the matrix of an .npz file, or all other columns.
     context : tuple of str
-        Features that are computed from later items of the stream, too: a system with them looks
-        better than it is. They are an error without `allow_lookahead`.
+        Features that are computed from later items of the stream, too: with these features, a
+        system looks better than it is. They are an error without `allow_lookahead`.
     allow_lookahead : bool
         Whether the features of `context` are allowed. The signature names these features.
     kind : str, optional
@@ -110,7 +110,7 @@ class Source(SourceTable, frozen=True, kw_only=True, omit_defaults=False):
 
     @property
     def asked(self) -> tuple[str, ...]:
-        """The labels to detect, as text: those of `targets`, or the one of `target`."""
+        """The labels to detect, as text: those in `targets`, or that in `target`."""
         given = self.targets or (() if self.target is None else (self.target,))
         return tuple(str(target) for target in given)
 

@@ -84,8 +84,8 @@ class Outputs:
     probabilities : ndarray of float64, shape (items, classes), optional
         Probability of each class. Most query strategies need these probabilities.
     logits : ndarray of float64, shape (items, classes), optional
-        Unnormalised log-probabilities, for the energy strategy. Default: logarithms of the
-        probabilities, only for a temperature below 1.
+        Unnormalised log-probabilities, for the strategy `energy`. Default: logarithms of the
+        probabilities, if the temperature of the strategy is below 1.
     embedding : ndarray of float64, shape (items, dimensions), optional
         Positions of the items for strategies that use distances. Default: the features.
     members : ndarray of float64, shape (members, items, classes), optional
@@ -202,7 +202,7 @@ class Learner(Protocol):
         """Outputs for the items of a batch. The method must not change the state of the learner."""
 
     def adapt(self, batch: Batch, answered: Answered) -> None:
-        """Learn from the answers; a learner may also use the items of the batch without labels."""
+        """Learn from the answers; a learner may also use the unlabelled items of the batch."""
 
 
 @runtime_checkable

@@ -107,7 +107,7 @@ def count_translations(
 
     Parameters
     ----------
-    references : iterable of str, length N, or several of them
+    references : iterable of str, length N, or several such iterables
         Reference translation of each sentence, or several lists of references. Each list has an
         entry for each sentence; "" if the sentence has no such reference.
     hypotheses : iterable of str, length N

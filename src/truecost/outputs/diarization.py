@@ -89,7 +89,7 @@ class DiarizationOptions(FileOptions):
     columns, reference_columns : mapping of str to str
         Names of the columns ``recording``, ``channel``, ``speaker``, ``start``, ``end`` and
         ``duration`` in the output and in the reference. Default: these names; for the reference,
-        the names given in ``columns``.
+        the mapping ``columns``.
 
     Raises
     ------
@@ -165,7 +165,7 @@ def count(
         Segments of the reference and of the output, with the columns ``recording``, ``speaker``,
         ``start`` and ``end`` (or ``duration``) in seconds, and optionally ``channel`` and ``type``.
         The options can name other columns. Only rows of the type SPEAKER are speech; rows of the
-        type NOSCORE in the reference are not scored.
+        type NOSCORE in the reference mark times that are not scored.
     options : DiarizationOptions
         Scored times, mapping of speakers, columns, and handling of missing recordings.
     name : str

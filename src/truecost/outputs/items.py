@@ -174,7 +174,9 @@ class Items(Rows):
         return ids, *self.sources[:-1], pl.DataFrame({"reference": [self.reference]})
 
     def outputs(self) -> tuple[pl.DataFrame, ...]:
-        """Output of the system (without files: its counts); the hash names it in the ledger."""
+        """Output of the system, or its counts if there are no files; its hash names it in the
+        ledger.
+        """
         counts = {f"{p}.{n}": v for p, of in self.parts.items() for n, v in of.items()}
         return self.sources[-1:] or (pl.DataFrame(counts),)
 

@@ -147,8 +147,8 @@ def by_unit(found: Sequence[Units], *, title: str = "") -> Picture:
     row for each unit.
 
     A larger dot represents more reference data. The values of units have no intervals. For up to
-    two systems, a band shows the interval over all units. An arrow represents a value that is more
-    than eight times as bad as the median unit.
+    two systems, a band shows the interval of the value of all units together. An arrow represents a
+    value that is more than eight times as bad as the median unit.
 
     Parameters
     ----------

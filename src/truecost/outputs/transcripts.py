@@ -200,9 +200,9 @@ def count(
     name : str
         Name of the system.
     parts : frozenset of str
-        Groups of counts: ``words``, ``characters`` or both; or ``cp_words`` alone, which counts
-        recordings, and maps output speakers to reference speakers. If a reference contains
-        alternatives, the alternative with the fewest word errors is used.
+        Groups of counts: ``words``, ``characters`` or both; or only ``cp_words``, the words of
+        each recording after output speakers are mapped to reference speakers. If a reference
+        contains alternatives, the alternative with the fewest word errors is used.
 
     Returns
     -------

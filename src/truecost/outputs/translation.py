@@ -136,7 +136,7 @@ class TranslationOptions(FileOptions):
         leaves them out, ``worst`` counts the output as empty.
     columns, reference_columns : mapping of str to str
         Names of the columns ``id``, ``text``, ``unit`` and ``unit2`` in the output and in the
-        reference. Default: these names; for the reference, the names given in ``columns``.
+        reference. Default: these names; for the reference, the mapping ``columns``.
 
     Raises
     ------
@@ -156,7 +156,7 @@ def count(
     name: str,
     parts: frozenset[str] = frozenset({"ngrams"}),
 ) -> Items:
-    """Count the matches of a system with the references in each sentence, from tables that were
+    """Count the matches of the output with the references in each sentence, from tables that were
     read from files.
 
     Parameters

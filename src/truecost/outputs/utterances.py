@@ -48,8 +48,8 @@ class TextOptions(FileOptions):
         Handling of utterances that are missing in the output: ``error`` refuses them, ``drop``
         leaves them out, ``worst`` counts the output as empty.
     columns, reference_columns : mapping of str to str
-        Names of the columns ``id`` and ``text`` in the output and in the reference. Default: the
-        names ``id`` and ``text``; for the reference, the names given in ``columns``.
+        Names of the columns ``id`` and ``text`` in the output and in the reference. Default: these
+        names; for the reference, the mapping ``columns``.
 
     Raises
     ------

@@ -43,7 +43,7 @@ def gates(verdicts: Sequence[Verdict], *, title: str = "") -> Picture:
     Raises
     ------
     UsageError
-        If there are no verdicts, or they need different axes.
+        If there are no verdicts, or they are of several measures, or of values and of differences.
     """
     needed(verdicts, "there are no gates")
     if len({(v.measure, is_difference(v)) for v in verdicts}) > 1:
@@ -95,7 +95,7 @@ def leaderboard(
     first.
 
     A filled dot marks a system that is not distinguishable from the first one; a hollow dot marks a
-    worse system. An arrow represents a value more than eight times as bad as the median row.
+    worse system. An arrow represents a value more than eight times as bad as the median.
 
     Parameters
     ----------

@@ -175,7 +175,7 @@ def forest(
     """Forest plot of one measure: value and interval of each system, by subset.
 
     An interval that is longer than the axis ends in an arrow. An arrow also represents a value that
-    is more than eight times as bad as the median row.
+    is more than eight times as bad as the median.
 
     Parameters
     ----------
@@ -277,8 +277,8 @@ def differences(found: Sequence[Comparison | Row], *, title: str = "") -> Pictur
     ----------
     found : sequence of Comparison or Row
         Comparisons, such as `outcome.comparisons`, or result rows; of result rows, only those of
-        the kind `difference` are drawn. All measures must have one direction (lower or higher is
-        better).
+        the kind `difference` are drawn. The direction (lower or higher is better) must be the
+        same for all measures.
 
     Raises
     ------

@@ -80,7 +80,7 @@ class Table:
     named : int
         Position of the column that names the rows.
     best : frozenset of (int, int)
-        Positions (row, column) of the cells with the best of several systems, which are printed in
+        Positions (row, column) of the best value of several systems; these cells are printed in
         bold.
     """
 

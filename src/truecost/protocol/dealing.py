@@ -147,9 +147,9 @@ def imbalance(profiles: Profiles, places: Ints, shares: Floats) -> float:
 
         1 / (F - 1)  sum_f (n_fc - s_f n_c)^2 / (s_f sum_u m_uc^2)
 
-    with F the number of sets, s_f the wanted share of set f, n_c the samples of cell c, n_fc those
-    of them in set f, and m_uc those in unit u. Range: from 0 up, lower is better. 0 is a perfect
-    split; 1 is the average of random assignments. NaN for a single set.
+    with F the number of sets, s_f the wanted share of set f, n_c, n_fc and m_uc the
+    number of samples of cell c in all sets, in set f and in unit u. Range: from 0 up, lower is
+    better. 0 is a perfect split; 1 is the average of random assignments. NaN for a single set.
 
     Parameters
     ----------
@@ -227,8 +227,8 @@ class Level:
 
 @dataclass(frozen=True)
 class Balance:
-    """How well one column of a split divides the samples into sets: the size of each set, and how
-    far its numbers of samples of each class and condition are from the wanted shares.
+    """How well one column of a split divides the samples into sets: the size of each set, and the
+    deviation of the sizes, classes and conditions from the wanted shares.
 
     Attributes
     ----------

@@ -62,7 +62,7 @@ class Units:
         Amount of reference data of each unit, such as number of words or seconds of speech.
     sums : polars.DataFrame, N rows
         Counts from which the measure is computed, in columns named `part.statistic`, and the number
-        of items of the unit in the column with the name `items in it`.
+        of items of each unit, in the column named `items in it`.
     """
 
     row: Row

@@ -81,7 +81,7 @@ class Options:
     Raises
     ------
     UsageError
-        If a choice or a key does not exist, or two of them contradict each other.
+        If a choice or a key does not exist, or choices contradict each other.
     """
 
     kind: ScoreType
@@ -132,7 +132,9 @@ class Options:
             )
 
     def column(self, key: str, table: Table) -> str | None:
-        """Column for a key: that in `columns`, else the column named like the key, else None."""
+        """Column for a key: its entry in `columns`, else a column with the name of the key, else
+        None.
+        """
         return mapped_column(self.columns, key, table)
 
 

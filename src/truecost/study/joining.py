@@ -131,8 +131,8 @@ def join_metadata(
         - `id`: the new columns keep their names.
         - Another column, such as `enroll`: the new names begin with it (`enroll.speaker`).
         - `enroll.age`, if `table` has no column of this name: the values of `enroll` are looked up.
-          The metadata must have only one other column, which is named `enroll.age` (for `id.age`:
-          `age`).
+          The metadata must have only one other column, which gets the name `enroll.age`. With
+          `id.age`, its name is `age`.
 
         A short name such as `speaker` stands for the only column of `table` that ends with
         `.speaker`.

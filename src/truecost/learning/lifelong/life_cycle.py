@@ -56,8 +56,8 @@ class Life:
         Help with each batch of the test set; the system needs `snapshot` and `restore`. Default: no
         help.
     offline : int, optional
-        Number of offline questions after each batch of the lifelong set, about any earlier item. 0:
-        the system adapts offline without a person. Default: no offline adaptation.
+        Largest number of offline questions after each batch of the lifelong set, about any earlier
+        item. 0: the system adapts offline without a person. Default: no offline adaptation.
     any_times : bool
         Whether all test times are allowed. By default, they must satisfy l_1 < t_1 < l_T < t_N,
         where l_1 and l_T are the first and the last time of the lifelong set, t_1 and t_N those of

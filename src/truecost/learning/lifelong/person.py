@@ -141,7 +141,7 @@ class DomainExpert(SimulatedPerson):
             )
 
     def answer(self, question: Question, batch: Batch) -> Answer:
-        """Simulated answer to a question about an item, given without seeing the output of the
+        """Simulated answer to a question about an item; it does not depend on the output of the
         system.
         """
         return self.correct(question, batch, None)

@@ -143,8 +143,8 @@ def collected_items(
     machine : array_like of float, shape (N,), optional
         Probability of label 1 that a machine assigned.
     inclusion : array_like of float, shape (N,), optional
-        Probability that the item was chosen for a label, in (0, 1]. Default: the labels of each
-        stratum are a simple random sample of it.
+        Probability that the item was chosen for a label, in (0, 1]. Default: the labels
+        are regarded as a simple random sample of each stratum.
     stratum : array_like, shape (N,), optional
         Stratum in which items were or will be chosen for labels. Default: the cells.
     active_seconds : array_like of float, shape (N,), optional

@@ -103,7 +103,8 @@ class Chosen(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Plane(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="plane"):
-    """Both ratios at the thresholds of a grid, with pointwise intervals.
+    """Ratios of recalls and of false-positive rates at the thresholds of a grid, with pointwise
+    intervals.
 
     Attributes
     ----------
@@ -119,7 +120,8 @@ class Plane(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="
     level : float
         Level of the intervals.
     better : tuple of float
-        Lowest and highest threshold that improve both ratios; empty if there is none.
+        Lowest and highest threshold at which one ratio is better than 1 and the other is not worse;
+        empty if there is none.
     chosen : tuple of Chosen
         Chosen threshold of each rule.
     by : {"point", "upper"}
@@ -234,7 +236,7 @@ class Description(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Texts of the warnings. There is one text for all cells whose machine scores are wrong."""
+        """Texts of the warnings. All cells whose machine scores are biased share one text."""
         found = [check for check in self.checks if check.state == "warning"]
         names = {check.name for check in found}
         wrong = [cell for cell in self.cells if f"machine {cell.cell}" in names]

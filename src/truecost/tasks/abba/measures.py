@@ -181,12 +181,12 @@ def rrecall(totals: Totals, _: Application, estimator: str) -> Told:
     By Bayes' theorem, this equals `P(B = 1 | A = 1, L = 1) / P(A = 1 | B = 1, L = 1)`, which can be
     estimated from accepted items. Arm A contains the items that model A accepted in use, and arm B
     the items that model B accepted; each model later judges the items of the other arm (offline
-    decisions). The parameter is the estimator. `direct`: human labels; arm A gives the upper
-    probability, and arm B the lower one. `pooled`: human labels; the items that both models accept
-    are joined over both arms. `ab`: human labels and accepted items per exposure (hours or users)
-    of each arm, without offline decisions. `soft`: as `direct`, with machine labels. `corrected`:
-    as `direct`, with machine labels that human labels correct. Range [0, inf); higher is better.
-    Naive baseline: 1 (the deployed model itself). Petegrosso et al. 2022, Eq. 1, 2, 6, 9.
+    decisions). The parameter is the estimator. `direct`: human labels; arm A gives the numerator,
+    and arm B the denominator. `pooled`: human labels; the items that both models accept are joined
+    over both arms. `ab`: human labels and accepted items per exposure (hours or users) of each arm,
+    without offline decisions. `soft`: as `direct`, with machine labels. `corrected`: as `direct`,
+    with machine labels that human labels correct. Range [0, inf); higher is better. Naive baseline:
+    1 (the deployed model itself). Petegrosso et al. 2022, Eq. 1, 2, 6, 9.
     """
     return _with_clipped(1, totals, estimator)
 
@@ -214,7 +214,7 @@ def rfdr(totals: Totals, _: Application) -> Result:
 
 
 def raccepts(totals: Totals, _: Application) -> Result:
-    """Accepted items per exposure of arm B divided by those of arm A; needs no labels.
+    """Accepted items per exposure of arm B divided by those of arm A; labels are not needed.
 
     The exposure is the traffic of an arm, such as its hours or users. This is a plain A/B test.
     Range [0, inf). Naive baseline: 1 (no difference). Neither direction is better by itself; gates

@@ -62,7 +62,7 @@ class Traffic:
 
     @property
     def exposures(self) -> tuple[float, float] | None:
-        """Exposures of A and B: given, else summed over `users`, else numbers of units, or None."""
+        """Exposures of A and B: given, sums over `users`, or numbers of units; None if unknown."""
         if self.exposure is not None:
             return self.exposure
         if self.users is not None:

@@ -24,8 +24,10 @@ def der(totals: Totals, _: Application) -> Result:
     """Diarization error rate: missed speech, false alarms and speaker confusion, divided by the
     speaker time of the reference: `sum T (max(Nref, Nsys) - Ncorrect) / sum T Nref`.
 
-    Range [0, inf); lower is better. Naive baseline: 1 (an empty output). Undefined without speech
-    in the scored part of the reference. Prokopalo et al. 2020, appendix B (Eq. 4-5).
+    In each recording, the speakers of the output are assigned one to one to those of the reference
+    so that `der` is lowest. Range [0, inf); lower is better. Naive baseline: 1 (an empty output).
+    Undefined without speech in the scored part of the reference. Prokopalo et al. 2020, appendix B
+    (Eq. 4-5).
     """
     return ratio(totals, SPEECH, ERRORS, "reference"), 1.0
 
@@ -54,8 +56,9 @@ def confusion(totals: Totals, _: Application) -> Result:
     """Speaker time assigned to a wrong speaker, divided by the speaker time of the reference: `sum
     T (min(Nref, Nsys) - Ncorrect) / sum T Nref`.
 
-    This is the third part of `der`. Range [0, 1]; lower is better. No naive baseline. Undefined
-    without speech in the scored part of the reference. Prokopalo et al. 2020, appendix B (Eq. 4-5).
+    This is the third part of `der`; the speakers are assigned as for `der`. Range [0, 1]; lower is
+    better. No naive baseline. Undefined without speech in the scored part of the reference.
+    Prokopalo et al. 2020, appendix B (Eq. 4-5).
     """
     return ratio(totals, SPEECH, "confusion", "reference"), NONE
 
@@ -63,18 +66,18 @@ def confusion(totals: Totals, _: Application) -> Result:
 def jer(totals: Totals, _: Application) -> Result:
     """Jaccard error rate: mean over the speakers of the reference of `1 - intersection / union`.
 
-    Intersection and union are those of the speaker's time in the reference and in the output. In
-    each recording, the speakers of the output are assigned one to one so that this mean is lowest;
-    a speaker without a partner counts 1. All speakers of all recordings have equal weight. In
-    contrast, pyannote.metrics assigns speakers by their common time, and its value is never lower.
-    Range [0, 1]; lower is better. Naive baseline: 1 (an empty output). Undefined if the reference
-    has no speaker. Ryant et al. 2019 (second DIHARD challenge).
+    Intersection and union are those of the time of the speaker in the reference and the time of the
+    assigned speaker in the output. In each recording, the speakers of the output are assigned one
+    to one so that this mean is lowest; a speaker without a partner counts 1. All speakers of all
+    recordings have equal weight. In contrast, pyannote.metrics assigns speakers by their common
+    time, and its value is never lower. Range [0, 1]; lower is better. Naive baseline: 1 (an empty
+    output). Undefined if the reference has no speaker. Ryant et al. 2019 (second DIHARD challenge).
     """
     return ratio(totals, SPEAKERS, "errors", "speakers"), 1.0
 
 
 def speech_miss(totals: Totals, _: Application) -> Result:
-    """Share of the speech that the system misses: `missed speech / speech of the reference`.
+    """Share of the speaking time that the system misses: `missed speech / speech of the reference`.
 
     Time in which several speakers speak counts once. Range [0, 1]; lower is better. No naive
     baseline. Undefined without speech in the scored part of the reference. Ferrer et al. 2024,

@@ -132,7 +132,7 @@ class LifelongDescription(
 
     @property
     def name(self) -> str:
-        """Name of the system and, unless the name ends with it, its strategy."""
+        """Name of the system, followed by its strategy unless the name ends with the strategy."""
         return name_in(self.dims)
 
     @property
@@ -141,7 +141,7 @@ class LifelongDescription(
         return "%" if self.shown_in == "percent" else ""
 
     def text_of(self, of: Figure) -> str:
-        """Value and interval as text, rounded to two digits of the half-width of the interval.
+        """Value and interval as text, rounded so that the half-width has two significant digits.
 
         Parameters
         ----------

@@ -88,10 +88,10 @@ corrected_score = _state_score("corrected_score", CORRECTED, f"{_PARTS} right (S
 def policy_score(totals: Totals, application: Application, inner: Measure, how: Across) -> Result:
     """Score of version M_i across time, without help on the test set: `sum_j P(t_j) s(M_i, t_j)`.
 
-    A user policy (`--policy`) weights the test times t_j from l_1 to l_i, by default equally. If
-    the weights sum to 1, range and direction are those of the score. Naive baseline: the initial
-    version without learning; if there is none, the naive baseline of the score. Undefined without a
-    test time from l_1 to l_i, or if a score is undefined. Prokopalo et al. 2020, Eq. 2.
+    A user policy (`--policy`) weights the test times t_j from l_1 to l_i, by default equally. Range
+    and direction are those of the score if the weights sum to 1 (default). Naive baseline: the
+    initial version without learning; if there is none, the naive baseline of the score. Undefined
+    without a test time from l_1 to l_i, or if a score is undefined. Prokopalo et al. 2020, Eq. 2.
     """
     return base_score(totals, application, inner, how)
 
@@ -164,10 +164,10 @@ def _past(how: Across) -> Array:
 def forgetting_max(totals: Totals, application: Application, inner: Measure, how: Across) -> Result:
     """Forgetting, max minus last: best score of an earlier version minus score of version M_i.
 
-    Mean over the times t_j at which the newest version was older than M_i; the best score is that
-    of M_1 to M_(i-1) at t_j, chosen again in each replicate. If a lower score is better, the sign
-    is reversed. Below 0, M_i is better on average. Lower is better. Naive baseline: 0 (a version
-    that changes nothing). Chaudhry et al. 2018; Prokopalo et al. 2020, section 3.1.
+    Mean over the times t_j at which the newest version was older than M_i; the best score is the
+    best of M_1 to M_(i-1) at t_j, chosen again in each replicate. If a lower score is better, the
+    sign is reversed. Below 0, M_i is the best on average. Lower is better. Naive baseline: 0 (a
+    version that changes nothing). Chaudhry et al. 2018; Prokopalo et al. 2020, section 3.1.
     """
     loss = _loss(totals, application, inner, how)
     earlier = loss[:, how.learnt : how.version]
@@ -216,7 +216,7 @@ def backward_transfer(
 def forward_transfer(
     totals: Totals, application: Application, inner: Measure, how: Across
 ) -> Result:
-    """Forward transfer: advantage over the initial version on the data of the next version.
+    """Forward transfer: advantage of a version over the initial one on the next version's data.
 
     Mean of `R_(j-1,j) - R_(0,j)` over the times j at which the newest version, M_j, is M_2 to M_i;
     `R_(i,j)` is the score of version i at time j. If a lower score is better, the sign is reversed.
@@ -233,8 +233,8 @@ def forward_transfer(
 
 
 def lifelong_score(totals: Totals, application: Application, inner: Measure, how: Across) -> Result:
-    """Mean score of the versions M_k up to M_i, each on the data that it learned from (the lifelong
-    set): `s(M_k, l_k)`.
+    """Mean of the scores of the versions up to M_i, each on the data that it learned from (the
+    lifelong set). The score of version M_k is: `s(M_k, l_k)`.
 
     All versions have equal weight. The direction is that of the score. Naive baseline: the mean
     score on these data before adaptation. Prokopalo et al. 2020, section 3.

@@ -242,15 +242,15 @@ class LifelongScoring:
         User policies: weights of the test times. Each policy has result rows of its own. Default:
         uniform weights.
     factors : {"item", "seed", "item,seed"}, optional
-        Factor that the intervals resample. `item`: items. `seed`: runs. `item,seed`: items and
-        runs. Default: `item`, or `seed` if no time has several items.
+        Factor that is resampled for the intervals. `item`: items. `seed`: runs. `item,seed`: items
+        and runs. Default: `item`, or `seed` if no time has several items.
     unit : str
         Column with the unit of each item (a document, a speaker), which is resampled as a whole.
         Default: each item is a unit.
     compat : {"allies-2020"}, optional
         Compute penalised BLEU as the program of the ALLIES evaluation of 2020 did: all n-grams of
         the references of the corrected sentences are subtracted from the matching n-grams of the
-        adapted output.
+        adapted output. Default: Prokopalo et al. 2020, Eq. 1.
     item_seconds : float, optional
         Time to correct one part of an item, in seconds. Required for `msr` (minimal
         supervision rate) with `cost="seconds"`; also for the naive baseline of `total_cost` (a

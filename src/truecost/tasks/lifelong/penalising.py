@@ -60,7 +60,7 @@ def penalise(
     base, adapted : iterable of str, length N, or Table
         Outputs for N items before and after the help: texts, or tables from `truecost.read`. A
         diarization as text is `START END SPEAKER|START END SPEAKER|...`, in seconds.
-    references : iterable of str, length N, several of them, or Table(s)
+    references : iterable of str, length N (or several of them), or Table(s)
         Correct outputs. If items have several references: several lists of length N.
     corrected : iterable of str, mapping of str to (iterable of) str, or Table
         Corrections of the person: ids of whole items, or a table with the column `id`. For parts of

@@ -126,14 +126,14 @@ class Lifelong(Rows):
         output of version M_(i-1) on the data of time l_i, before the adaptation to these data.
         `adapted`: output of version M_i on these data, after this adaptation.
     offline : polars.DataFrame
-        Help that people gave on data outside the test set. It counts in no penalty.
-        One row for each run and version.
+        Offline help of people (events with the set `offline`). No penalty contains this help. One
+        row for each run and version.
 
         - `version`: position in `versions` of the version that resulted from the help.
         - `seed`: position in `seeds`.
         - `answers`, `words`, `actions`: numbers of answers, entered words and simple actions
           (edits).
-        - `seconds`: active time of the person; null if one answer was not timed.
+        - `seconds`: active time of the person; null if any answer was not timed.
         - `cost`: cost of the help, in place of the numbers and the time, if a learning curve was
           read from a table.
     experts : tuple of str
@@ -146,22 +146,23 @@ class Lifelong(Rows):
     units : mapping of str to ndarray, shape (items of the test set,)
         Unit of each test item as a code, by name of the unit column. If empty, each item is a unit.
     signatures : mapping of str to str
-        Settings of reading and counting, separated by `|`, for each group of counts, such as words.
+        For each group of counts (such as `words`): settings of reading and counting, separated by
+        `|`.
     problems : tuple of str
         Warnings about the data.
     no_penalty : str
         Reason why penalised scores are impossible, for example answers that only say "wrong";
         otherwise empty.
     spent : polars.DataFrame
-        Resources of each run; empty if the logs contain none. Resources for testing older versions
-        are left out.
+        Resources of each run; empty if the logs contain none. The resources of older versions on
+        the test set are left out.
 
         - `seed`: position in `seeds`.
-        - `seconds`: active time of people with data outside the test set; null if one answer was
+        - `seconds`: active time of people with data outside the test set; null if any answer was
           not timed.
-        - `helped`: the part of `seconds` without the labels of the initialisation data: help with
-          the lifelong set and offline help.
-        - `answers`, `words`: numbers of answers and of entered words in the help of `helped`.
+        - `helped`: seconds of help with the lifelong set and of offline help, without the labels
+          of the initialisation data.
+        - `answers`, `words`: numbers of answers and entered words in this help.
         - `cpu`, `gpu`: seconds of computing; null if not recorded.
     took : mapping of str to float
         Resources of all runs together, measured outside the logs with `truecost resources`: `cpu`
@@ -169,7 +170,8 @@ class Lifelong(Rows):
     timing : str
         Settings with which an annotation page measured the active time; empty if no page was used.
     guess : str
-        Whether the annotation page showed the output of the system; empty if no page was used.
+        `guess:shown` or `guess:hidden`: whether the annotation page showed the output of the
+        system; `guess:hidden+shown` if only for some answers; empty if no page was used.
     """
 
     name: str
@@ -233,8 +235,8 @@ class Lifelong(Rows):
 
     @property
     def frame(self) -> pl.DataFrame:
-        """Columns that can define subsets, one row for each test item: the time and columns of the
-        items.
+        """Frame with one row for each test item: its time and the columns that can define
+        subsets.
         """
         named = pl.Series("time", self.test.times).gather(self.test.items["time"])
         return self.test.items.drop(OWN).with_columns(time=named)

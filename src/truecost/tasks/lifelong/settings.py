@@ -183,7 +183,7 @@ class Policy:
         times : sequence of str
             Names of the test times, for the kind `table`.
         tested : ndarray of bool, shape (times,), optional
-            True for test times with items. All other times have weight 0.
+            True for test times with items. All other times have weight 0. Default: all True.
 
         Raises
         ------

@@ -224,7 +224,7 @@ def msr(totals: Totals, _: Application, how: Across) -> Result:
     have words), the number of corrected parts (`answers`, the default otherwise), or the seconds of
     help (`seconds`; to correct everything then takes `--item-seconds` for each part). Range [0,
     inf); lower is better. Naive baseline: 1 (everything is corrected). Undefined if an output is
-    still wrong at the end. Geoffrois 2016; Prokopalo et al. 2020, section 2.2.
+    still wrong after the corrections. Geoffrois 2016; Prokopalo et al. 2020, section 2.2.
     """
     sums = {
         name: totals.sums(EFFORT, name)[:, how.version]
@@ -250,7 +250,7 @@ def _mean_per_run(part: str, statistic: str, title: str) -> Function:
         more = "Offline help is about data outside the test set. "
     function.__doc__ = f"""{title} {where}; mean over runs.
 
-    {more}Range [0, inf); lower is better. No naive baseline. Undefined without measurements.
+    {more}Range [0, inf); lower is better. No naive baseline. Undefined if not measured.
     Prokopalo et al. 2020, section 2.2.
     """
     return function

@@ -67,7 +67,7 @@ class TableOptions:
     higher : bool, optional
         Whether higher scores are better. Required for scoring, except for a curve of errors.
     bounds : (float, float), optional
-        Lowest and highest possible score. A score outside is an error. Default: no check, or 0 to
+        Lowest and highest possible score. A score outside is refused. Default: no check, or 0 to
         infinity for penalised scores.
     map : mapping of str to str
         Other names of columns: {"score": "wer"} reads the scores from the column `wer`.

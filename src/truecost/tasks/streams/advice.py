@@ -64,8 +64,8 @@ class SweepAdvice(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
     application : str
         Name of the application; empty for a single application.
     objective : str
-        Reason why this measure compares the budgets, such as "no objective was named"; empty for
-        `act_dcf` if it is only shown in addition.
+        Reason why the budgets are compared by this measure, such as "no objective was named"; empty
+        for `act_dcf` if it is only shown in addition.
     strategy : str
         Strategy whose budgets are compared; empty for a comparison of all strategies.
     best : SweepPoint
@@ -75,7 +75,7 @@ class SweepAdvice(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
         budget may exist outside the tried range. Empty for measures without the cost of questions,
         such as `act_dcf`, whose best budget is usually the highest.
     points : tuple of SweepPoint
-        All compared budgets, by strategy and budget.
+        Results of all compared budgets, one for each strategy and budget.
     others : tuple of SweepDifference
         Comparisons with the best budget. For one strategy: the next lower and next higher budget.
         For all strategies: the best budget of each other strategy.

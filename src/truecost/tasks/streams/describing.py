@@ -208,14 +208,17 @@ class OnlineDescription(
     ends : tuple of int
         Number of batches from the start of a stream to the end of each window.
     resampled : str
-        Factor that the intervals resample: batch, stream, seed, or batch,seed.
+        Factor that is resampled for the intervals: batch, stream, seed, or batch,seed.
     level : float
         Confidence level of the intervals, in (0, 1).
     curves : tuple of Curve
-        Measure `imlm` (for detection also `act_dcf`) by window of batches, before and after
-        adaptation, with intervals.
+        Curves of `imlm`, for detection also of `act_dcf`. Fields: `measure`; `phase`; `so_far`
+        (False: a value for each window; True: a value for all batches up to the end of each
+        window); `values`; `lower` and `upper` (confidence intervals).
     by_stream : tuple of OfStream
-        Values of each stream with intervals; empty for a single stream.
+        Results of the streams; empty for a single stream. Fields: `stream`; `measure`; `phase`;
+        `items` and `targets` (numbers, added up over all runs); `value`; `lower` and `upper`
+        (confidence interval).
     """
 
     dims: dict[str, str]

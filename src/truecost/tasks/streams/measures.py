@@ -76,9 +76,9 @@ def imlm_money(totals: Totals, application: Application, how: Effort = PLAIN) ->
     """Cost of person and computing relative to labelling all items by hand: `(cost of the person +
     cost of CPU and GPU) / cost to label all items`.
 
-    A cost is a number of hours times the price of an hour. Errors cost the person's time, as in
-    `imlm_seconds`. Range [0, inf); lower is better. Naive baseline: 1 (all items labelled by hand).
-    Undefined without a price of the person's hour or a time of an item. Lindsey et al., section V.
+    A cost is hours times the price of an hour. Errors cost the person's time, as in `imlm_seconds`.
+    Range [0, inf); lower is better. Naive baseline: 1 (all items labelled by hand). Undefined
+    without a price of the person's hour, or without the time of an item. Lindsey et al., section V.
     """
     given = application.prices.amounts
     person = given.get("person") or np.nan
@@ -187,9 +187,9 @@ def _sum_of(statistic: str, counted: str) -> Any:
 
 
 def n_annotations(totals: Totals, _: Application, how: Effort = PLAIN) -> Result:
-    """Number of annotations that count (`--annotations`): sum over streams, mean over runs.
+    """Number of annotations of the kinds in `--annotations`: sum over streams, mean over runs.
 
-    Range [0, inf); lower is better. Naive baseline: all items are labelled. Lindsey et al., Eq. 2.
+    Range [0, inf); lower is better. Naive baseline: the number of items. Lindsey et al., Eq. 2.
     """
     del how
     return _summed(totals, lambda s: s["annotations"]), _summed(totals, lambda s: s["items"])

@@ -163,7 +163,7 @@ class StreamTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     item_seconds: Annotated[
         float | None,
         Option(
-            "Seconds to review one item.",
+            "Seconds to inspect one item.",
             shown="the mean measured annotation time",
             group="Prices",
             gt=0,
@@ -191,7 +191,7 @@ class StreamScoring:
         Cost of a miss, in annotations; at least 0. Default: number of items / number of targets
         (Lindsey et al., Eq. 4).
     queried : {"right", "removed", "model"}
-        Treatment, after adaptation, of an item that a person answered in its own batch. `right`:
+        Treatment, after adaptation, of an item with an answer in its own batch. `right`:
         the answer replaces the output of the system. `removed`: the item is left out. `model`: the
         output of the system counts.
     pooling : {"micro", "macro"}
@@ -219,14 +219,14 @@ class StreamScoring:
         Absolute error of a predicted number that costs as much as one annotation; above 0. Required
         for numbers.
     factors : {"batch", "stream", "seed", "batch,seed"}, optional
-        Factor that the intervals resample. `batch`: batches within each stream; percentile
-        intervals resample moving blocks of batches. `stream`: streams. `seed`: runs. `batch,seed`:
-        batches and runs. Default: `seed` for several runs, otherwise `batch`.
+        Factor that is resampled for the intervals. `batch`: batches within each stream; for
+        percentile intervals, moving blocks of batches. `stream`: streams. `seed`: runs.
+        `batch,seed`: batches and runs. Default: `seed` for several runs, otherwise `batch`.
     window : int, optional
         Length of a window of the curves, in batches. Default: a twentieth of the longest stream,
         rounded up.
     item_seconds : float, optional
-        Time to review one item, in seconds. Default: mean measured time of an annotation.
+        Time to inspect one item, in seconds. Default: mean measured time of an annotation.
     before : tuple of (str, int)
         Labels made before each stream that the logs do not contain: pairs of a set (bootstrap,
         development, training or pretraining) and a number of labels.

@@ -40,7 +40,8 @@ class Online(Rows):
     kind : {"detection", "classes", "numbers"}
         Kind of the labels and outputs.
     classes : tuple of str
-        Names of the classes. For detection, (other, target). Empty for numbers.
+        Names of the classes. For detection, the class of nontargets, then that of targets. Empty
+        for numbers.
     seeds : tuple of str
         Names of the runs (for example their seeds), sorted.
     streams : tuple of str
@@ -152,8 +153,7 @@ class Online(Rows):
         return {n: pl.Series(known[n]).gather(self.batches[n].gather(rows)) for n in names}
 
     def computing(self, key: str) -> float:
-        """Total seconds of CPU or GPU: sum over the batches, the computation before the streams,
-        and the resources in `took`.
+        """Total seconds of CPU or GPU in the batches, before the streams and in `took`.
 
         Parameters
         ----------
@@ -187,8 +187,8 @@ class Online(Rows):
 
     @cached_property
     def factor(self) -> tuple[Factor, npt.NDArray[np.int32]]:
-        """Batches as units of resampling: the factor, and the index of the unit for each row of
-        `batches`.
+        """Batches as units of resampling: a tuple of the factor and, for each row of `batches`, the
+        index of its unit.
 
         Units are in time order within each stream. A moving block never crosses the end of a
         stream. If `shared` is True, a unit is a batch of all runs; otherwise, each run has units of

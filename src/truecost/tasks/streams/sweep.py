@@ -129,8 +129,8 @@ def advice_of(
     -------
     tuple of SweepAdvice
         Advice by the objective, then by `act_dcf` (cost of errors only). Each measure has an entry
-        for every strategy with several budgets, and then, if there are several strategies, one
-        for all of them together.
+        for every strategy with several budgets, and then, if there are several strategies, an
+        entry for all strategies together.
 
     Raises
     ------

@@ -203,12 +203,13 @@ class SearchDescription(
     Attributes
     ----------
     system, collection, application : str
-        Names of the system, of the test collection and of the application. The name of the
-        collection is empty if there is only one collection, and likewise for the application.
+        Names of the system, of the test collection (empty if there is only one) and of the
+        application (empty if there is only one).
     trial : str
         Definition of a trial: occurrence, segment or document.
     queries, queries_with_targets, queries_answered : int
-        Numbers of all queries, of those with a target, and of those in the list of the system.
+        Numbers of all queries, of the queries with a target, and of the queries in the list of the
+        system.
     documents : int
         Number of audio files.
     seconds : float
@@ -216,7 +217,7 @@ class SearchDescription(
     trials : int
         Number of trials of one query.
     detections, accepted : int
-        Numbers of detections, and of those with the decision YES.
+        Numbers of all detections, and of the detections with the decision YES.
     lowest, highest : float, optional
         Lowest and highest submitted score.
     least_accepted : float, optional

@@ -42,11 +42,12 @@ def cnxe(totals: Totals, application: Application, variant: str, how: Averaging 
     """Cross entropy of the scores, as log-likelihood ratios, divided by the entropy H of the
     effective prior: `(Ptar mean_tar Clog + (1-Ptar) mean_non Clog) / H(Ptar)`.
 
-    A trial without a submitted score gets the lowest submitted score (or `--floor`). The parameter
-    is the kind of the means. `pooled`: means over all trials. `by_query`: means of each query,
-    averaged over the queries. Range [0, inf); lower is better. Naive baseline: 1.0 (llr = 0 for
-    every trial). A value above 1 means that the scores are worse than no scores. Rodriguez-Fuentes
-    & Penagarikano 2013, Eq. 37-43.
+    H is in nats, as Clog. A trial without a submitted score gets the lowest submitted score (or
+    `--floor`). Queries without targets count only with `--count-all-queries`. The parameter is the
+    kind of the means. `pooled`: means over all trials. `by_query`: means of each query, averaged
+    over the queries. Range [0, inf); lower is better. Naive baseline: 1.0 (llr = 0 for every
+    trial). A value above 1 means that the scores are worse than no scores. Rodriguez-Fuentes &
+    Penagarikano 2013, Eq. 37-43.
     """
     shares, missing, rest = _shares(totals, variant, how)
     floor = {c: totals.sums("term_floor", c)[:, None] for c in ("target", "nontarget")}

@@ -73,7 +73,8 @@ def twv_bayes(totals: Totals, application: Application, how: Averaging = MEAN) -
 
 
 def p_miss(totals: Totals, _: Application, how: Averaging = MEAN) -> Told:
-    """Mean over queries of the share of targets that the decisions of the system miss.
+    """Mean over the queries with targets of the share of targets that the decisions of the system
+    miss.
 
     Range [0, 1]; lower is better. Naive baseline: 1 (everything is rejected). Rodriguez-Fuentes &
     Penagarikano 2013, Eq. 1 and 4.
@@ -83,7 +84,8 @@ def p_miss(totals: Totals, _: Application, how: Averaging = MEAN) -> Told:
 
 
 def p_fa(totals: Totals, _: Application, how: Averaging = MEAN) -> Told:
-    """Mean over queries of the share of nontargets that the system accepts.
+    """Mean over the queries with targets of the share of nontargets that the system accepts (with
+    `--count-all-queries`, over all queries).
 
     Range [0, 1]; lower is better. Naive baseline: 0 (everything is rejected). Rodriguez-Fuentes &
     Penagarikano 2013, Eq. 2, 3 and 5.
@@ -93,7 +95,8 @@ def p_fa(totals: Totals, _: Application, how: Averaging = MEAN) -> Told:
 
 
 def stwv(totals: Totals, _: Application, how: Averaging = MEAN) -> Told:
-    """Supremum term-weighted value: mean over queries of the share of targets with a detection.
+    """Supremum term-weighted value: mean over the queries with targets of the share of targets that
+    have a detection.
 
     A detection of any score counts, and false alarms cost nothing. Range [0, 1]; higher is better.
     Naive baseline: 0 (an empty list). NIST, KWSEval.
@@ -152,12 +155,14 @@ def otwv(totals: Totals, application: Application, how: Averaging = MEAN) -> Tol
 
 
 def mean_average_precision(totals: Totals, _: Application, how: Averaging = MEAN) -> Told:
-    """Mean over queries of the average precision of their detections, ranked by score.
+    """Mean over the queries with targets of the average precision of their detections, ranked by
+    score.
 
     The average precision of a query is the sum, over the targets that are found, of the precision
-    at their scores, divided by the number of all targets of the query. Detections with equal scores
-    share one rank: the precision at their score counts all of them. Range [0, 1]; higher is better.
-    Naive baseline: 0 (an empty list). NIST, KWSEval (which, unlike truecost, sorts scores as text).
+    at their scores, divided by the number of all targets of the query. The precision at a score is
+    the share of targets among the detections of the query with at least this score. Range [0, 1];
+    higher is better. Naive baseline: 0 (an empty list). NIST, KWSEval (which, unlike truecost,
+    sorts scores as text).
     """
     shares = Shares.from_totals(totals, how)
     weights = shares.weights if how.pooled else None
@@ -195,8 +200,9 @@ def n_missed(totals: Totals, application: Application, how: Averaging = MEAN) ->
 
 
 def n_false_alarms(totals: Totals, _: Application, how: Averaging = MEAN) -> Result:
-    """Number of accepted detections that match no target. Lower is better. Naive baseline: 0
-    (everything is rejected). Rodriguez-Fuentes & Penagarikano 2013, section 2.1.
+    """Number of accepted detections that match no target, of the queries with targets (with
+    `--count-all-queries`, of all queries). Lower is better. Naive baseline: 0 (everything is
+    rejected). Rodriguez-Fuentes & Penagarikano 2013, section 2.1.
     """
     return _number(totals, "term_nontargets", "false_alarms", how), 0.0
 

@@ -45,7 +45,7 @@ QUANTITIES: Mapping[Quantity, str] = {
 
 
 def term_weighted(found: Mapping[str, Mapping[str, Row]], *, title: str = "") -> Picture:
-    """Term-weighted value (TWV) of each search with its interval, one row for each system.
+    """Term-weighted value (TWV) of each system with its interval, one row for each system.
 
     A hollow dot marks the value at the best threshold (`mtwv`). A vertical line marks `stwv`:
     the mean share of the targets with a matching detection, whatever the score.

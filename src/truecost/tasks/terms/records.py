@@ -38,8 +38,8 @@ class Reference:
     """Reference of a keyword search: the queries, the scored audio, and the occurrences of the
     queries in it.
 
-    The other frames refer to ``queries`` and ``documents`` by row numbers, in their columns
-    ``query`` and ``place``. Times are in seconds.
+    In the frames of excerpts, occurrences, targets and segments, the columns ``query`` and
+    ``place`` are row numbers of ``queries`` and ``documents``. Times are in seconds.
 
     Attributes
     ----------
@@ -200,12 +200,12 @@ class Search:
         Warnings about the data.
     took : mapping of str to float
         Resources of indexing and searching together: hours of ``cpu`` and ``gpu``, GB-hours of
-        ``memory``. Hours of ``waiting`` are those of searching only. Empty if nothing was recorded.
+        ``memory``; hours of ``waiting`` for the search only. Empty if nothing was recorded.
     unrecorded : tuple of str
         Phases (indexing, searching) whose resources were not recorded.
     beside : object, optional
-        Alignment with all quirks of the scorer F4DE, to report how its values differ. Default: not
-        computed.
+        Alignment of the same search with all quirks of the scorer F4DE, to report how the values
+        would differ. Default: not computed.
     """
 
     name: str
@@ -247,21 +247,21 @@ class Search:
         )
 
     def frames(self) -> tuple[tuple[pl.DataFrame, str], ...]:
-        """Attributes that define subsets: a frame for the queries and one for the documents, each
+        """Attributes that define subsets: a frame of the queries and a frame of the documents, each
         with the noun for its rows (query, document).
         """
         return ((self.reference.queries, "query"), (self.reference.documents, "document"))
 
     def right(self) -> tuple[pl.DataFrame, ...]:
-        """Queries, documents and targets; their hash names the evaluation set in the ledger of
-        `--ledger`.
+        """Queries, documents and targets; their hash identifies the evaluation set in the results
+        ledger.
         """
         documents = self.reference.documents.select("document", "source", "seconds")
         queries = self.reference.queries.select("query")
         return queries, documents, self._placed(self.reference.targets)
 
     def outputs(self) -> tuple[pl.DataFrame, ...]:
-        """Detections with scores and decisions; their hash names the system in the ledger."""
+        """Detections with scores and decisions; their hash identifies the system in the ledger."""
         columns = {name: getattr(self, name) for name in ("query", "place", "start", "duration")}
         found = self._placed(pl.DataFrame(columns))
         return (found.with_columns(score=pl.Series(self.score), yes=pl.Series(self.accepted)),)

@@ -41,8 +41,9 @@ def wer(totals: Totals, _: Application) -> Result:
 def per(totals: Totals, _: Application) -> Result:
     """Phone error rate: `(substitutions + deletions + insertions) / phones of the reference`.
 
-    Each word of the texts is a phone. Range [0, inf); lower is better. Naive baseline: 1.0 (an
-    empty output). Undefined if the reference has no phones. Ferrer et al. 2024, section 3.2.
+    The texts contain phones, separated by spaces. Range [0, inf); lower is better. Naive baseline:
+    1.0 (an empty output). Undefined if the reference has no phones. Ferrer et al. 2024, section
+    3.2.
     """
     return wer(totals, _)
 
@@ -61,9 +62,10 @@ def cer(totals: Totals, _: Application) -> Result:
 def mer(totals: Totals, _: Application) -> Result:
     """Match error rate, the share of aligned positions that are wrong: `errors / (errors + hits)`.
 
-    The value can depend on which of several alignments with the fewest errors is used. Range [0,
-    1]; lower is better. Naive baseline: 1.0 (an empty output). Undefined if the reference has no
-    words. Morris, Maier and Green, "From WER and RIL to MER and WIL", Interspeech 2004.
+    Errors are those of `wer`, and hits are the right words. The value can depend on which of
+    several alignments with the fewest errors is used. Range [0, 1]; lower is better. Naive
+    baseline: 1.0 (an empty output). Undefined if the reference has no words. Morris, Maier and
+    Green, "From WER and RIL to MER and WIL", Interspeech 2004.
     """
     return _rate(totals, WORDS, ERRORS, f"hits+{ERRORS}"), 1.0
 
@@ -73,9 +75,9 @@ def cpwer(totals: Totals, _: Application) -> Result:
 
     The texts of each speaker are joined in order of time. The speakers of the output are then
     assigned to those of the reference so that the word errors of the recording are fewest. All
-    words of a speaker without a partner are deletions or insertions. Range [0, inf); lower is
-    better. Naive baseline: 1.0 (an empty output). Undefined if the reference has no words. Watanabe
-    et al. 2020.
+    words of a speaker without a partner are deletions or insertions. The errors are divided by the
+    number of words of the reference, as in `wer`. Range [0, inf); lower is better. Naive baseline:
+    1.0 (an empty output). Undefined if the reference has no words. Watanabe et al. 2020.
     """
     return _rate(totals, SESSIONS, ERRORS, "reference"), 1.0
 
@@ -83,9 +85,9 @@ def cpwer(totals: Totals, _: Application) -> Result:
 def bounded_wer(totals: Totals, _: Application) -> Result:
     """Bounded word error rate: `errors / largest possible number of errors`.
 
-    The largest possible number of errors of an utterance is the number of words of the longer text,
-    reference or output. Range [0, 1]; lower is better. Naive baseline: 1.0 (an empty output).
-    Undefined if the reference has no words.
+    Errors are those of `wer`. The largest possible number of errors of an utterance is the number
+    of words of the longer text, reference or output. Range [0, 1]; lower is better. Naive baseline:
+    1.0 (an empty output). Undefined if the reference has no words.
     """
     return _rate(totals, WORDS, ERRORS, "longest"), 1.0
 
@@ -94,9 +96,9 @@ def unit_accuracy(totals: Totals, _: Application) -> Result:
     """Share of the words of the reference that the output contains: `hits / words of the
     reference`.
 
-    Here, a unit is a word. Inserted words have no effect. Range [0, 1]; higher is better. Naive
-    baseline: 0 (an empty output). Undefined if the reference has no words. Ferrer et al. 2024,
-    section 3.2.
+    Hits are the right words; a unit is a word. Inserted words have no effect. Range [0, 1]; higher
+    is better. Naive baseline: 0 (an empty output). Undefined if the reference has no words. Ferrer
+    et al. 2024, section 3.2.
     """
     return _rate(totals, WORDS, "hits", "reference"), 0.0
 

@@ -25,16 +25,18 @@ def bleu(
 ) -> tuple[Array, Array | float, dict[str, Array]]:
     """BLEU: `100 BP (p1 p2 p3 p4)^(1/4)`.
 
-    p_n is the share of the n-grams of the output (n successive words) that match a reference. BP,
-    the brevity penalty, is `min(1, exp(1 - length of the reference / length of the output))`;
-    `result.json` also contains it, as `brevity_penalty`. The parameter is the smoothing of a p_n
-    without matches (Chen and Cherry 2014). `exp` (default, as in mteval-v13a): `1 / (2^k total)`
-    for the k-th such p_n, where total is the number of n-grams of the output. `floor=F`: `F /
-    total` (default F = 0.1). `add-k=K`: K is added to the matches and totals of n = 2 to 4 (default
-    K = 1). `none`: no smoothing, so BLEU is 0 if a p_n has no matches. With every smoothing, BLEU
-    is 0 if no word matches; except with `add-k`, it is also 0 if the output has no n-gram of four
-    words. Range [0, 100]; higher is better. Naive baseline: 0 (an empty output). Undefined if the
-    references have no words. Papineni et al. 2002; Prokopalo et al. 2020, appendix A.
+    p_n is the share of the n-grams of the output (n successive words) that match a reference; an
+    n-gram matches at most as often as it occurs in any one reference. BP, the brevity penalty, is
+    `min(1, exp(1 - length of the reference / length of the output))`, with the reference nearest in
+    length; `result.json` also contains it, as `brevity_penalty`. The parameter is the smoothing of
+    a p_n without matches (Chen and Cherry 2014). `exp` (default, as in mteval-v13a): `1 / (2^k
+    total)` for the k-th such p_n, where total is the number of n-grams of the output. `floor=F`: `F
+    / total` (default F = 0.1). `add-k=K`: K is added to the matches and totals of n = 2 to 4
+    (default K = 1). `none`: no smoothing, so BLEU is 0 if a p_n has no matches. With every
+    smoothing, BLEU is 0 if no word matches; except with `add-k`, it is also 0 if the output has no
+    n-gram of four words. Range [0, 100]; higher is better. Naive baseline: 0 (an empty output).
+    Undefined if the references have no words. Papineni et al. 2002; Prokopalo et al. 2020, appendix
+    A.
     """
     matches, ngrams = (_by_order(totals, "ngrams", name, ORDER) for name in ("matches", "totals"))
     reference = totals.sums("ngrams", "reference")

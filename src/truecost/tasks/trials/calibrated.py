@@ -45,6 +45,8 @@ class Decomposition:
         Measures of the scores after calibration on the trials themselves.
     losses : tuple of Comparison
         Comparison of actual with minimum; its difference is the calibration loss.
+    calibrated : Calibrated
+        Calibrated trials and calibrator.
     """
 
     actual: tuple[Estimate, ...]
@@ -69,7 +71,7 @@ def decompose(
         Measures, application and intervals.
     method : str
         Method of the calibration: "pav" for the best monotone map (two classes), "affine" for the
-        best affine map, also of many classes (Rodriguez-Fuentes & Penagarikano 2013, Eq. 44-45).
+        best affine map (two or more classes; Rodriguez-Fuentes & Penagarikano 2013, Eq. 44-45).
     **options
         Options of `calibrate`.
 

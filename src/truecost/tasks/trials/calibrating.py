@@ -46,8 +46,8 @@ class Calibrated:
     used : ndarray of int64, shape (N,)
         Index of the calibrator of each trial.
     priors : tuple of float, optional
-        Priors of the classes in the minimised loss, and for several classes in the log-posteriors.
-        None if each fit uses the shares in its training trials.
+        Priors of the classes in the minimised loss, and for several classes in the log-posteriors
+        that `apply` returns. None if each fit uses the shares in its training trials.
     trained : str
         Training data: "train-" and the name of the training trials, "self", or for cross-fitting
         for example "folds5:by-speaker:seed0".
@@ -166,7 +166,7 @@ class Calibrated:
 
     def summary(self) -> dict[str, Any]:
         """Dictionary with method, training data, priors and parameters. Infinite numbers are texts;
-        the priors are "empirical" if each fit uses its own.
+        the priors are "empirical" if each fit uses the shares in its training trials.
         """
         return {
             "method": self.method,
@@ -216,7 +216,7 @@ def calibrate(
 
     Without `train`, the calibration is cross-fitted: the trials of each fold are calibrated by a
     fit to the other folds. All trials of a unit are in one fold. A fit uses labels of its training
-    trials only. If trials have units on two sides (or of two factors), a trial with units in the
+    trials only. If each trial has two units (of one factor or of two), a trial with units in the
     folds i and j is calibrated by a fit to the trials without units in i or j. With 5 folds, there
     are 15 such fits, each to about 36% of the trials if i and j differ.
 

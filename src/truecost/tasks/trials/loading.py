@@ -88,9 +88,9 @@ def load(
     Returns
     -------
     Trials
-        Trials in the order of the key, or of the table without a key. A soft label p makes two
-        rows: a target with weight p and a nontarget with weight 1 - p. Votes make a row for each
-        class with a vote; the weight of the row is the share of the votes for this class.
+        Trials in the order of the key, or if there is no key, of the table. A soft label p makes
+        two rows: a target with weight p and a nontarget with weight 1 - p. Votes make a row for
+        each class with a vote; the weight of the row is the share of the votes for this class.
 
     Raises
     ------

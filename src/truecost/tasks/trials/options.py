@@ -57,8 +57,8 @@ class TrialsScoring:
         Deployed threshold on the score: for `posterior` a probability, for `log-posterior` its
         logarithm. Default: the Bayes threshold (none for the type `score`).
     clip : float, optional
-        Lowest probability of a class, between 0 and 0.5, which replaces lower ones. Default: no
-        clipping.
+        Lowest probability of a class, between 0 and 0.5; it replaces lower probabilities. Default:
+        no clipping.
     allow_reversed : bool
         Whether scores are accepted that are significantly higher for nontargets than for targets
         (the 99.9% interval of the area under the ROC curve is below 0.5). Default: such scores

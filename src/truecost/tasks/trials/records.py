@@ -36,7 +36,7 @@ SIMILAR = {"units": "unit", "weights": "weight", "targets": "labels", "strata": 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Trials(Rows):
-    """Checked trials of one system, with their scores and labels.
+    """Trials of one system, with their scores and labels.
 
     Attributes
     ----------
@@ -68,7 +68,8 @@ class Trials(Rows):
     problems : tuple of str
         Warnings about the data.
     origin : ndarray of int, shape (N,), optional
-        Number of the trial of each row, if soft labels or votes make several rows of one trial.
+        Index of the trial of each row, from 0, if soft labels or votes make several rows of one
+        trial.
     annotation : Annotation, optional
         Labels of several annotators. If a trial can have several right labels (`several_right`),
         `labels` contains the most frequent label of each trial; of equally frequent labels, the one
@@ -84,8 +85,8 @@ class Trials(Rows):
     source : str
         Names of the files of the trials and of their labels. For arrays: the name of the system.
     took : mapping of str to float
-        Recorded resources of the decisions: `cpu`, `gpu` and `waiting` in hours, `memory` in
-        GB-hours.
+        Resources that the decisions used, if recorded: `cpu`, `gpu` and `waiting` in hours,
+        `memory` in GB-hours.
     audio : Audio, optional
         Hours of audio of the trials.
     rows : ndarray of int, shape (N,), optional
@@ -208,7 +209,7 @@ class Trials(Rows):
             If lengths differ, or scores, labels, units, ids or weights are invalid.
         UsageError
             If the score type does not exist or does not fit the arrays, or a further column has
-            almost the name of an argument.
+            (almost) the name of an argument, which is probably a typing error.
 
         Examples
         --------

@@ -113,7 +113,7 @@ class Curve:
         Points of the curve for drawing (at most about 600), by ascending threshold. The last point
         rejects all trials.
     rates : ndarray of float64
-        False-alarm rates of the band, from one false alarm upwards.
+        False-alarm rates of the band, in ascending order; the lowest is that of one false alarm.
     lower, middle, upper : ndarray of float64
         Miss rate at each of `rates` (`middle`), with the ends of its interval.
     actual : tuple of float or None

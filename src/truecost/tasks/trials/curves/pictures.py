@@ -33,8 +33,8 @@ def det(curves: Sequence[Curve], *, title: str = "", per_hour: float = 0.0) -> P
     curves : sequence of Curve
         Curves from `curves.det_curves`.
     per_hour : float
-        Number of nontargets per hour of audio. If given, false alarms per hour are shown below
-        the false-alarm rates.
+        Number of nontargets per hour of audio. If it is above 0, false alarms per hour are shown
+        below the false-alarm rates.
 
     Raises
     ------
@@ -159,7 +159,7 @@ def cost_against_threshold(curves: Sequence[CostCurve], *, title: str = "") -> P
     """Normalised detection cost against the threshold, with bands; the naive baseline costs 1.
 
     A filled dot marks the threshold in use, a hollow dot the threshold with the lowest cost. The
-    cost axis is logarithmic if one of these costs is more than 2.25 times the naive baseline.
+    cost axis is logarithmic if the cost at such a dot is above 2.25.
 
     Parameters
     ----------

@@ -74,7 +74,7 @@ def frame_of(curves: Sequence[AnyCurve], part: str = "") -> pl.DataFrame:
     curves : sequence of Curve, CostCurve or Reliability
         Curves to store.
     part : str
-        Name of the collection and application; empty for a single one.
+        Name of the collection and application; empty if there is only one of each.
 
     Returns
     -------

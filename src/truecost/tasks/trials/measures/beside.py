@@ -51,7 +51,8 @@ def f1(totals: Totals, application: Application) -> Result:
 
 
 def macro_f1(totals: Totals, application: Application) -> Result:
-    """Mean over the classes k of their F1 scores: `2 J[k, k] / (P_k + sum_j J[j, k])`.
+    """Mean of the F1 scores of the classes. The F1 score of class k is: `2 J[k, k] / (P_k + sum_j
+    J[j, k])`.
 
     Classes with neither trials nor decisions are excluded. Range [0, 1]; higher is better. Naive
     baseline: `2 m / (1 + m) / K` with `m = max_k P_k` (always the class of highest prior). Ferrer

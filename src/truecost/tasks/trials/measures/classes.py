@@ -38,10 +38,10 @@ def _paid(totals: Totals, what: str) -> tuple[Floats, Floats]:
 def accepted_cost(totals: Totals, _: Application) -> Result:
     """Expected cost when any accepted label is right: mean over trials of `min_{k in A} c[k, d]`.
 
-    A is the set of accepted labels of the trial, and d is its decision. Range [0, max c] in the
-    unit of the costs; lower is better. Naive baseline: the best constant decision when any accepted
-    label is right, chosen again in each replicate. Equal to `expected_cost` with the priors of the
-    data if each trial has one label. Ferrer et al. 2024, sections 3.1 and 3.7.
+    A is the set of accepted labels of the trial, and d is its decision. Range [0, largest cost] in
+    the unit of the costs; lower is better. Naive baseline: the best constant decision when any
+    accepted label is right, chosen again in each replicate. Equal to `expected_cost` with the
+    priors of the data if each trial has one label. Ferrer et al. 2024, sections 3.1 and 3.7.
     """
     return _paid(totals, "cost")
 
@@ -51,9 +51,9 @@ def accepted_nec(totals: Totals, _: Application) -> Result:
     decision.
 
     Range [0, inf); lower is better. Naive baseline: 1.0 (the best constant decision when any
-    accepted label is right). Undefined if the best constant decision costs nothing: all trials
-    accept the same label. Equal to `nec` with the priors of the data if each trial has one label.
-    Ferrer et al. 2024, sections 3.5 and 3.7.
+    accepted label is right). Undefined if the best constant decision costs nothing, because one
+    label is accepted for all trials. Equal to `nec` with the priors of the data if each trial has
+    one label. Ferrer et al. 2024, sections 3.5 and 3.7.
     """
     cost, naive = _paid(totals, "cost")
     return share(cost, naive), 1.0
@@ -63,8 +63,8 @@ def accepted_error(totals: Totals, _: Application) -> Result:
     """Share of decisions that are not among the accepted labels of their trial.
 
     Abstaining counts as an error. Range [0, 1]; lower is better. Naive baseline: always the label
-    that most trials accept. Equal to `total_error` with the priors of the data if each trial has
-    one label. Ferrer et al. 2024, section 3.7.
+    that is accepted for most trials. Equal to `total_error` with the priors of the data if each
+    trial has one label. Ferrer et al. 2024, section 3.7.
     """
     return _paid(totals, "error")
 
@@ -116,8 +116,8 @@ def class_recall(totals: Totals, _: Application, name: str) -> Result:
     """Recall of one class: share of the trials of class k for which class k is decided, `R[k, k]`.
 
     The parameter is the name of the class. Abstaining counts as an error. Range [0, 1]; higher is
-    better. No naive baseline: constant decisions have a recall of 0 or 1. Undefined if the class
-    has no trials. Ferrer et al. 2024, section 3.1.
+    better. No naive baseline: a constant decision can reach 1. Undefined if the class has no
+    trials. Ferrer et al. 2024, section 3.1.
     """
     k = place_of(totals, name)
     return class_rates(totals)[1][:, k, k], NONE

@@ -200,8 +200,8 @@ def _costs(totals: Totals, application: Application) -> tuple[Floats, Floats]:
 def expected_cost(totals: Totals, application: Application) -> Result:
     """Expected cost of a decision: `sum_k P_k sum_d c[k, d] R[k, d]`.
 
-    Range [0, max c] in the unit of the costs; lower is better. Naive baseline: `min_d sum_k P_k
-    c[k, d]` (the best constant decision). Ferrer et al. 2024, section 3.1.
+    Range [0, largest cost] in the unit of the costs; lower is better. Naive baseline: `min_d sum_k
+    P_k c[k, d]` (the best constant decision). Ferrer et al. 2024, section 3.1.
     """
     return _costs(totals, application)
 
@@ -290,7 +290,7 @@ def balanced_error(totals: Totals, _: Application) -> Result:
 def p_miss(totals: Totals, _: Application) -> Result:
     """Share of targets that are rejected: `rejected targets / targets`.
 
-    Range [0, 1]; lower is better. No naive baseline: constant decisions have a rate of 0 or 1.
+    Range [0, 1]; lower is better. No naive baseline: a constant decision can reach 0.
     Undefined without targets. Rodriguez-Fuentes & Penagarikano 2013, Eq. 1.
     """
     return class_rates(totals)[1][:, 1, 0], NONE
@@ -299,7 +299,7 @@ def p_miss(totals: Totals, _: Application) -> Result:
 def p_fa(totals: Totals, _: Application) -> Result:
     """Share of nontargets that are accepted: `accepted nontargets / nontargets`.
 
-    Range [0, 1]; lower is better. No naive baseline: constant decisions have a rate of 0 or 1.
+    Range [0, 1]; lower is better. No naive baseline: a constant decision can reach 0.
     Undefined without nontargets. Rodriguez-Fuentes & Penagarikano 2013, Eq. 3; Petegrosso et al.
     2022, A.1.2 (Eq. 12).
     """
@@ -309,7 +309,7 @@ def p_fa(totals: Totals, _: Application) -> Result:
 def recall(totals: Totals, _: Application) -> Result:
     """Share of targets that are accepted: `accepted targets / targets`.
 
-    Range [0, 1]; higher is better. No naive baseline: constant decisions have a rate of 0 or 1.
+    Range [0, 1]; higher is better. No naive baseline: a constant decision can reach 1.
     Undefined without targets. Petegrosso et al. 2022, A.1.1 (Eq. 11).
     """
     return class_rates(totals)[1][:, 1, 1], NONE
@@ -339,7 +339,8 @@ def fdr(totals: Totals, application: Application) -> Result:
 
 
 def abstained(totals: Totals, application: Application) -> Result:
-    """Share of trials on which the system abstains: `sum_k P_k R[k, abstain]`.
+    """Share of trials on which the system abstains, with classes weighted by their priors: `sum_k
+    P_k R[k, abstain]`.
 
     The value is 0 if the cost matrix has no column for abstaining. Read the value together with the
     expected cost, which includes the cost of abstaining. Range [0, 1]; lower is better. No naive

@@ -128,10 +128,11 @@ def cnxe(totals: Totals, application: Application) -> Result:
     prior: `(Ptar mean_tar Clog + (1-Ptar) mean_non Clog) / H(Ptar)`.
 
     Clog is `log2(1 + exp(-llr - logit(Ptar)))` for a target and `log2(1 + exp(llr + logit(Ptar)))`
-    for a nontarget. H is in bits, too. If the application has no prior, P is the share of targets:
-    in logit(Ptar) the share in all data, otherwise the share in the replicate. Range [0, inf];
-    lower is better. Naive baseline: 1.0 (llr = 0 for every trial). Infinite if a target has `llr =
-    -inf` or a nontarget has `llr = inf`. Rodriguez-Fuentes & Penagarikano 2013, Eq. 36-43.
+    for a nontarget. H is also in bits. If the application has no prior, P is a share of targets: in
+    logit(Ptar), the share in all data; in the weights and in H, the share in the replicate. Range
+    [0, inf]; lower is better. Naive baseline: 1.0 (llr = 0 for every trial). Infinite if a target
+    has `llr = -inf` or a nontarget has `llr = inf`. Rodriguez-Fuentes & Penagarikano 2013, Eq.
+    36-43.
     """
     counts, means = _mean_losses(totals, "llr", "cnxe")
     priors = application.class_priors(counts)
@@ -177,7 +178,8 @@ def mae(totals: Totals, _: Application) -> Result:
 
 
 def nmae(totals: Totals, application: Application) -> Result:
-    """Mean absolute error divided by that of the best constant prediction (the median).
+    """Mean absolute error divided by that of the best constant prediction, the median of the true
+    values.
 
     Range [0, inf); lower is better. Naive baseline: 1.0 (the median for every trial). Undefined if
     all true values are equal. Ferrer et al. 2024, sections 3.4 and 3.5.

@@ -72,10 +72,10 @@ def min_detection_cost(totals: Totals, application: Application) -> Result:
 def eer(totals: Totals, _: Application, kind: str) -> Result:
     """Equal error rate: the error rate at the point of the ROC curve at which Pmiss = Pfa.
 
-    Usually no threshold has exactly equal rates, so there are several definitions; the parameter is
-    the definition. `rocch` (default): the point at which the convex hull of the ROC curve has equal
-    rates. `nearest`: the mean of Pmiss and Pfa at the threshold at which they differ least;
-    `nearest-pfa`, `nearest-pmiss`: Pfa or Pmiss at this threshold instead of their mean.
+    Usually no threshold has exactly equal rates, so there are several definitions, and the
+    parameter chooses one. `rocch` (default): the point at which the convex hull of the ROC curve
+    has equal rates. `nearest`: the mean of Pmiss and Pfa at the threshold at which they differ
+    least; `nearest-pfa`, `nearest-pmiss`: Pfa or Pmiss at this threshold instead of their mean.
     `interpolated`: the point with equal rates on the straight line between two neighbouring points
     of the ROC curve. Range [0, 0.5] for `rocch`, otherwise [0, 1]; lower is better. Naive baseline:
     0.5 (random scores). Ferrer et al. 2024, section 3.1 (limits of this measure).
@@ -143,7 +143,7 @@ def fa_at_miss(totals: Totals, _: Application, rate: float) -> Result:
 
 def miss_at_fa_per_hour(totals: Totals, _: Application, rate: float) -> Result:
     """Lowest miss rate over all thresholds t with at most a given number of false alarms per hour:
-    `min_t Pmiss(t) with Pfa(t) N / H <= rate`.
+    `min_t Pmiss(t)` with `Pfa(t) N / H <= rate`.
 
     N is the number of nontargets, H the number of hours of audio, and the rate is the parameter. In
     a subset, the value is the miss rate of the subset at the threshold chosen on all trials (with
