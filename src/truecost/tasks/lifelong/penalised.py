@@ -125,8 +125,8 @@ def _not_compared(same: Sequence[Estimate], first: str) -> list[Problem]:
         for texts in ([row.measure for row in same], [row.dims["system"] for row in same])
     )
     said = (
-        f"{measures} of {names} and {first} are identical, because the systems have the same files "
-        f"for --base and --corrected: these measures are not compared"
+        f"{names} and {first} have the same files for --base and --corrected: their values of "
+        f"{measures} are identical, and are not compared"
     )
     return [Problem(kind="data", message=said)]
 
