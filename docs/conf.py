@@ -17,6 +17,7 @@ extensions = [
     "numpydoc",
     "console",
     "narrow",
+    "subscripts",
     "reference",
     "formulas",
 ]

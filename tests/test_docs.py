@@ -310,6 +310,8 @@ def built(source: Path, folder: Path, builder: str, more: str = "") -> Path:
 
 MADE_UP = """# Made up
 
+Version M_1 and its p_fa at t_j, as `M_1`.
+
 | tool | what it reads | limits |
 |---|---|---|
 | one | tables that have a row for each item | 10 rows |
@@ -321,14 +323,16 @@ MADE_UP = """# Made up
 """
 
 
-def test_the_theme_takes_its_settings_and_only_tables_of_texts_are_lists_on_phones(tmp_path):
+def test_the_site_has_settings_subscripts_and_lists_on_phones_of_tables_of_texts_only(tmp_path):
     (tmp_path / "source").mkdir()
     (tmp_path / "source" / "index.md").write_text(MADE_UP, encoding="utf-8")
     # The reference and the formulas want all that is public on the pages.
     more = 'extensions[-2:], html_math_renderer = [], "mathjax"\n'
     text = (built(tmp_path / "source", tmp_path, "html", more) / "index.html").read_text("utf-8")
     assert "--code-font-size" in text
-    texts, figures = text.split("<table")[1:]
+    begin, texts, figures = text.split("<table")
+    assert re.findall("<em>(.)</em><sub>(.)</sub>", begin) == [("M", "1"), ("t", "j")]
+    assert "p_fa" in begin
     assert "list-on-narrow-screens" in texts.partition(">")[0]
     assert re.findall('data-column="(.*?)"', texts) == ["what it reads", "limits", "what it reads"]
     assert "list-on-narrow-screens" not in figures

@@ -115,8 +115,8 @@ class Runs:
         return ", ".join(f"{k} {v}" for k, v in zip(self.levels, levels, strict=True))
 
     def key(self, column: str) -> str:
-        """Name of the resampled factor of a column: `seed of METHOD`, because the runs of different
-        methods are drawn independently; for shared training sets (`sets`), the name of the column.
+        """Name of the resampled factor of a column, such as `seed of cnn`: each method has draws of
+        its own. Training sets that methods share (`sets`) have the name of the column alone.
         """
         return column if column == self.sets else f"{column} of {self.method}"
 

@@ -184,7 +184,7 @@ def check_events(log: EventLog) -> tuple[Finding, ...]:
 
     Conditions that are only warnings:
 
-    - The first batch number is above 0, or batch numbers are missing.
+    - The first batch number is above 0, or the numbers have a gap, such as 0, 1, 3.
     - An item is predicted in one phase only.
     - A question has no answer, or its item is not predicted.
 

@@ -290,7 +290,7 @@ class Picture:
         return points_of(self)
 
     def svg(self, width: float = 760.0, order: Sequence[str] | None = None) -> str:
-        """Picture as SVG text in light colours, for files and notebooks.
+        """Picture as the text of an SVG file, with a light background, for files and notebooks.
 
         Parameters
         ----------

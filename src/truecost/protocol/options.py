@@ -306,7 +306,7 @@ class CheckTable(PartialTable, frozen=True, kw_only=True):
 
 @dataclass(frozen=True)
 class SplitPlan:
-    """Checked options of a split.
+    """Options of a split, all valid.
 
     Attributes
     ----------

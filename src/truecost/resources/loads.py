@@ -38,8 +38,8 @@ class Load(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="l
     Attributes
     ----------
     system : str
-        Name of the system (preceded by its collection, if there are several); empty if there is
-        only one.
+        Name of the system; empty if there is only one system. With several collections, the name
+        of the collection stands before it.
     isf : float or None
         Indexing speed factor. Like each of the following values, it is None if it is not known.
     ssf : float or None
