@@ -197,7 +197,7 @@ def test_every_measure_of_life_cycles_is_explained():
 
 
 def test_every_penalised_score_is_explained_with_its_kind():
-    table = section(page("docs/lifelong.md"), "(penalising-kinds)=", "All scores of the table")
+    table = section(page("docs/lifelong.md"), "(penalising-kinds)=", "All scores of this table")
     rows = re.findall(r"^\| `(\w+)` \| (.*?) \|", table, re.MULTILINE)
     said = {(kind, score) for kind, scores in rows for score in cells(scores)}
     assert said == {(kind, score) for kind in OF_KIND for score in kind_of(kind).scores}
