@@ -177,8 +177,7 @@ class Deployment(Rows):
         """Number of items that each label represents, shape (N,): 1 / inclusion probability.
 
         Without these probabilities, the labels of a stratum (default: of a cell) are regarded as a
-        simple random sample of it. Items without a label have the value 1,
-        which no estimate uses.
+        simple random sample of it. Items without a label have the unused value 1.
         """
         weights = np.ones(len(self))
         known = self.labelled

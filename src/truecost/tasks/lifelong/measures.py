@@ -90,9 +90,8 @@ def policy_score(totals: Totals, application: Application, inner: Measure, how: 
 
     A user policy (`--policy`) weights the test times t_j from l_1 to l_i, by default equally. The
     direction is that of the score; so is the range, if the weights sum to 1 (default). Naive
-    baseline: the initial version without learning; if there is none, the naive baseline of the
-    score. Undefined without a test time from l_1 to l_i, or if a score is undefined. Prokopalo et
-    al. 2020, Eq. 2.
+    baseline: the initial version without learning; if there is none, that of the score. Undefined
+    without a test time from l_1 to l_i, or if a score is undefined. Prokopalo et al. 2020, Eq. 2.
     """
     return base_score(totals, application, inner, how)
 
