@@ -197,7 +197,7 @@ def test_every_measure_of_life_cycles_is_explained():
 
 
 def test_every_penalised_score_is_explained_with_its_kind():
-    table = section(page("docs/lifelong.md"), "(penalising-kinds)=", "All scores of this table")
+    table = section(page("docs/lifelong.md"), "(penalising-kinds)=", "\n\nAll scores of")
     rows = re.findall(r"^\| `(\w+)` \| (.*?) \|", table, re.MULTILINE)
     said = {(kind, score) for kind, scores in rows for score in cells(scores)}
     assert said == {(kind, score) for kind in OF_KIND for score in kind_of(kind).scores}
@@ -255,11 +255,24 @@ def test_the_house_is_as_the_guide_says():
     assert rows == tiers
 
 
+TYPED = re.compile(r"truecost list [a-z]+(?: [a-z]+)?|(?<![\w-])--[a-z][a-z-]*")
+
+
+def as_code(values: str) -> str:
+    """The allowed words as code; other values as they are."""
+    said, mark, more = values.partition(";")
+    words = said.split(", ")
+    if len(words) == 1 or not all(re.fullmatch(r"[\w+,\"-]+", word) for word in words):
+        return values
+    return ", ".join(f"`{word}`" for word in words) + mark + more
+
+
 def rows_of_options(task: str | None) -> str:
     """The table of a task's options, as the reference shows it."""
     head = "| flag | meaning | values | default | key |\n| --- | --- | --- | --- | --- |\n"
     rows = (
-        f"| `{o['name']}` | {o['meaning']} | {o['values']} | {o['default']} | `{o['section']}` |\n"
+        f"| `{o['name']}` | {TYPED.sub(lambda m: f'`{m[0]}`', o['meaning'])} "
+        f"| {as_code(o['values'])} | {o['default']} | `{o['section']}` |\n"
         for o in lists.options(task)
     )
     return head + "".join(row.replace("||", "|\\|") for row in rows)
