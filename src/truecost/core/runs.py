@@ -116,7 +116,7 @@ class Runs:
 
     def key(self, column: str) -> str:
         """Name of the resampled factor of a column, such as `seed of cnn`: each method has draws of
-        its own. Training sets that methods share (`sets`) have the name of the column alone.
+        its own. For training sets that methods share (`sets`), it is the name of the column.
         """
         return column if column == self.sets else f"{column} of {self.method}"
 

@@ -98,16 +98,16 @@ def shares_of_variance(found: MethodEstimate) -> Variance:
     n_t runs (seeds), and n0 = (N - sum_t n_t^2 / N) / (T - 1). MSW and MSB are the mean squares of
     the values within and between training sets. bar(X) is the part of a statistic X that the test
     causes: the mean of X over the bootstrap replicates r, computed from x_ts^(r) - mean_r x_ts^(r),
-    where x_ts^(r) is the value of the run with training set t and seed s. It is multiplied by R /
-    (R - 1) for R replicates and by n / (n - 1) for n test units, because variances over replicates
-    and resampled units are too small; these factors correct them.
+    where x_ts^(r) is the value of the run with training set t and seed s. Variances over R
+    replicates of n resampled test units are too small; they are multiplied by R / (R - 1) and by
+    n / (n - 1).
 
     - seed: MSW - bar(MSW);
     - training set: (MSB - MSW) / n0 - bar((MSB - MSW) / n0);
     - test: mean over runs of the variance over replicates.
 
-    Negative values count as 0. With one training set, there is no share of the training set. If a
-    training set has a single seed, seed and training set are one source: X - bar(X), where X is
+    Negative values count as 0. With one training set, there is no share of the training set. If any
+    training set has only one seed, seed and training set are one source: X - bar(X), where X is
     half the mean squared difference of two runs of different training sets.
 
     The intervals are generalised confidence intervals (Weerahandi 1993): MSW, MSB and the variance
@@ -115,11 +115,11 @@ def shares_of_variance(found: MethodEstimate) -> Variance:
     and test units - 1), and the shares are computed again. The intervals assume normally
     distributed effects; the guide to training methods has their coverage in simulations.
 
-    If seed and training set are one source, the degrees of freedom are those of Satterthwaite
-    (1946) if the training set causes all variance of this source: (N^2 - sum_t n_t^2)^2 /
-    (sum_t n_t^2 (N - n_t)^2 + sum_{t != u} n_t^2 n_u^2). They are T - 1 for equal n_t, and fewer
-    otherwise. In this case, the coverage is lowest: intervals at 95% cover about 95%, and up to 99%
-    if the seed causes most of the variance.
+    If seed and training set are one source, the degrees of freedom are computed as if only the
+    training set caused the variance of this source (Satterthwaite 1946): (N^2 - sum_t n_t^2)^2 /
+    (sum_t n_t^2 (N - n_t)^2 + sum_{t != u} n_t^2 n_u^2). This is T - 1 for equal n_t, and less
+    otherwise. If it is true that only the training set causes this variance, intervals at 95%
+    contain the true share in about 95% of studies; if the seed causes most of it, in up to 99%.
 
     Parameters
     ----------

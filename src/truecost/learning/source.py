@@ -46,9 +46,9 @@ class Source(SourceTable, frozen=True, kw_only=True, omit_defaults=False):
     ----------
     name : {"table", "digits", "fsdd", "common-voice", "drift"}
         Kind of source. `table`: file of features. `digits`: handwritten digits of scikit-learn.
-        `fsdd`: spoken digits. `common-voice`: languages of Common Voice. `drift`: package river.
+        `fsdd`: spoken digits. `common-voice`: languages. `drift`: a generator of the package river.
     file : str, optional
-        Path of the table of features; for `fsdd`, of features that replace `folder`.
+        Path of the table of features; for `fsdd`, a table of features in place of `folder`.
     folder : str, optional
         Folder of audio clips (`fsdd`, `common-voice`).
     tsv : str, optional
@@ -59,7 +59,7 @@ class Source(SourceTable, frozen=True, kw_only=True, omit_defaults=False):
     id : str, optional
         Column with the ids. Default: `id`, `ids`, `path` or `paths`; without these, row numbers.
     label : str, optional
-        Column with the labels. Default: the first of `label`, `labels`, `y`.
+        Column with the labels. Default: the first existing one of `label`, `labels`, `y`.
     time : str, optional
         Column with the arrival times.
     stream : str, optional

@@ -31,7 +31,7 @@ class Batch:
     Attributes
     ----------
     index : int
-        Number of the batch in its stream, from 0. Items before the stream have -1.
+        Number of the batch in its stream, from 0; -1 for a batch of items before the stream.
     ids : tuple of str
         Names of the items; unique within a stream.
     features : ndarray, shape (items, ...)
@@ -84,10 +84,10 @@ class Outputs:
     probabilities : ndarray of float64, shape (items, classes), optional
         Probability of each class. Most query strategies need these probabilities.
     logits : ndarray of float64, shape (items, classes), optional
-        Unnormalised log-probabilities, for the strategy `energy`. Default: logarithms of the
-        probabilities, if the temperature of the strategy is below 1.
+        Unnormalised log-probabilities, for the strategy `energy`. Without logits, the strategy uses
+        the logarithms of the probabilities; its temperature must then be below 1.
     embedding : ndarray of float64, shape (items, dimensions), optional
-        Positions of the items for strategies that use distances. Default: the features.
+        Vector of each item, for strategies that use distances. Default: the features.
     members : ndarray of float64, shape (members, items, classes), optional
         Class probabilities of each member of a committee of models.
     """
@@ -143,8 +143,8 @@ class Answer:
     timing : str
         Settings with which an annotation page measured `seconds`; empty for other sources.
     asked : str
-        Numbers of the questions to which the time `seconds` belongs, joined by `+` (annotation
-        page).
+        Questions whose time is in `seconds`, by their numbers in answers.sqlite, joined by `+`
+        (annotation page).
     wall : float, optional
         Time from the first display of the question to the answer, in seconds (annotation page).
     heard : float, optional
@@ -239,7 +239,7 @@ class Expert(Protocol):
 
 @dataclass(frozen=True)
 class Task:
-    """Kind of labels, classes, seed and options for which a learner is built.
+    """The task for which a learner is built: kind of labels, classes, seed and options.
 
     Attributes
     ----------

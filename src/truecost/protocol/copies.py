@@ -92,7 +92,8 @@ class Scaled:
         It is Chernoff's bound for normally distributed features with the covariance of these
         features. The squared distance of two samples is the sum of v_k z_k^2, where v_k is the
         share of principal axis k in the variance and z_k is standard normal; P(sum <= t) <= exp(s
-        t) prod_k (1 + 2 s v_k)^(-1/2) for t = limit^2 and every s >= 0; the smallest value is used.
+        t) prod_k (1 + 2 s v_k)^(-1/2) for t = limit^2 and every s >= 0; the s with the smallest
+        bound is used. For more than 2,000 features, the result is 0.
 
         Parameters
         ----------

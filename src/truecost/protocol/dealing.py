@@ -110,8 +110,8 @@ def deal_shares(
     purpose : str
         Name of the random draw; draws with different names are independent.
     tried : int
-        If there are at most this many possible assignments, all of them are tried. Default:
-        100,000.
+        If there are at most this many possible assignments, all of them are tried; otherwise, the
+        result may not be the best. Default: 100,000.
     """
     from truecost.kernels.dealing import deal, improve, try_all
 
@@ -228,7 +228,7 @@ class Level:
 @dataclass(frozen=True)
 class Balance:
     """How well one column of a split divides the samples into sets: the size of each set, and the
-    deviation of the sizes, classes and conditions from the wanted shares.
+    deviation of each set size, class and condition from the wanted number of samples.
 
     Attributes
     ----------

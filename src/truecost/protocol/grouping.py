@@ -297,7 +297,7 @@ Column = Levels | Numbers
 def column_of(name: str, texts: Sequence[Any] | Texts) -> Column:
     """A column of characteristics for :func:`truecost.protocol.predict`, from its texts.
 
-    The result is a ``Numbers`` if all values are numbers and more than ten of them are different,
+    The result is a ``Numbers`` if all values are numbers and more than ten values are different,
     and a ``Levels`` (categories) otherwise. Texts such as 007 are categories.
 
     Parameters

@@ -306,7 +306,7 @@ class CheckTable(PartialTable, frozen=True, kw_only=True):
 
 @dataclass(frozen=True)
 class SplitPlan:
-    """Options of a split, all valid.
+    """Options of a split.
 
     Attributes
     ----------

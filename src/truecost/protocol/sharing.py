@@ -255,8 +255,8 @@ def each(work: Callable[[S], T], given: Sequence[S], jobs: int | None = None) ->
 class Landmarks:
     """Landmarks of one recording: loud moments, each with a fingerprint of the sound around it.
 
-    A landmark is a sample whose absolute value is the largest within 5 ms on either side. Two
-    recordings share a segment if they have landmarks with equal fingerprints at equal distances.
+    A landmark is a sample whose absolute value is the largest within 5 ms on either side. Equal
+    fingerprints of two recordings, at the same time offset, are signs of a shared segment.
 
     Attributes
     ----------

@@ -168,10 +168,9 @@ def split(
     cluster), and all samples of a unit are in the same set. Without groups, contents and sources,
     each sample is a unit.
 
-    The share of a set in all samples, in each class and in each level of a condition is as close to
-    the wanted share of the set as possible with whole units (see
-    :func:`truecost.protocol.dealing.imbalance`). The result does not depend on the order of the
-    rows.
+    The share of a set in all samples, in each class and in each level of a condition is close to
+    the wanted share of the set (see :func:`truecost.protocol.dealing.deal_shares`). The result does
+    not depend on the order of the rows.
 
     Parameters
     ----------

@@ -128,7 +128,8 @@ def run_lifelong(
     run : str
         Name of the run in each event, for example its seed.
     record_cpu, labelled, checkpoint
-        Parameters as in `run_stream`. One step is one batch under one version.
+        Parameters as in `run_stream`, but `checkpoint` is a number of steps. A step is one batch,
+        processed by one version.
     progress : callable, optional
         Function that is called after each step with the number of finished steps and the number of
         all steps, (T + 1)(N + 1): M_0 and the versions after the T batches of the lifelong set each

@@ -53,9 +53,9 @@ def run_spurious(study: Study, progress: Progress | None = None) -> Outcome:
     the predictors on the same samples (Ferrer et al. 2024, section 2.4). Two kinds of findings are
     added to ``Outcome.problems``:
 
-    - rule ``spurious-correlation``: a predictor is better than the naive baseline, because its
-      whole confidence interval of the normalised cross entropy or of the normalised expected cost
-      is below 1;
+    - rule ``spurious-correlation``: a predictor is better than the naive baseline: the
+      confidence interval of its normalised cross entropy or of its normalised expected cost is
+      completely below 1;
     - rule ``baseline-of-characteristics``: a system is not better than such a predictor.
 
     Parameters

@@ -95,7 +95,7 @@ class LifelongDescription(
     title : str
         Title of the score in reports.
     direction : {"lower", "higher"}
-        Better direction of the score.
+        Whether lower or higher scores are better.
     shown_in : {"", "percent"}
         Unit in which reports show the score; empty for plain numbers.
     versions : list of str

@@ -46,7 +46,7 @@ def penalise(
     unit: npt.ArrayLike | None = None,
     uem: Table | None = None,
 ) -> Lifelong:
-    """Prepare outputs before and after a person's help for penalised scores.
+    """Make a record for penalised scores from outputs before and after a person's help.
 
     The penalised score is S_adapt + (S_imp - S_cor) (Prokopalo et al. 2020, Eq. 1). S_adapt is the
     score of the adapted output. S_imp is the score of the impaired output, which is the base output

@@ -126,10 +126,11 @@ class Lifelong(Rows):
         output of version M_(i-1) on the data of time l_i, before the adaptation to these data.
         `adapted`: output of version M_i on these data, after this adaptation.
     offline : polars.DataFrame
-        Offline help of people (events with the set `offline`). No penalty contains this help. One
-        row for each run and version.
+        Offline help of people: with earlier items, after a batch of the lifelong set (events with
+        the set `offline`). Scores are not penalised for this help. One row for each run and
+        version.
 
-        - `version`: position in `versions` of the version that resulted from the help.
+        - `version`: the version that resulted from the help, as a position in `versions`.
         - `seed`: position in `seeds`.
         - `answers`, `words`, `actions`: numbers of answers, entered words and simple actions
           (edits).
@@ -144,7 +145,7 @@ class Lifelong(Rows):
         Whether higher scores are better, for tables of scores. None for logs of outputs, because
         the score determines the direction.
     units : mapping of str to ndarray, shape (items of the test set,)
-        Unit of each test item as a code, by name of the unit column. If empty, each item is a unit.
+        For each unit column: number of the unit of each test item. If empty, each item is a unit.
     signatures : mapping of str to str
         For each group of counts (such as `words`): settings of reading and counting, separated by
         `|`.
@@ -154,14 +155,14 @@ class Lifelong(Rows):
         Reason why penalised scores are impossible, for example answers that only say "wrong";
         otherwise empty.
     spent : polars.DataFrame
-        Resources of each run; empty if the logs contain none. The resources of older versions on
-        the test set are left out.
+        Resources of each run; empty if the logs contain none. On the test set, only the resources
+        of the last version are included.
 
         - `seed`: position in `seeds`.
         - `seconds`: active time of people with data outside the test set; null if any answer was
           not timed.
         - `helped`: seconds of help with the lifelong set and of offline help, without the labels
-          of the initialisation data.
+          of the data from which the initial version learned.
         - `answers`, `words`: numbers of answers and entered words in this help.
         - `cpu`, `gpu`: seconds of computing; null if not recorded.
     took : mapping of str to float

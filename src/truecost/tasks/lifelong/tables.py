@@ -65,7 +65,7 @@ class TableOptions:
     Parameters
     ----------
     higher : bool, optional
-        Whether higher scores are better. Required for scoring, except for a curve of errors.
+        Whether higher scores are better. Required for scoring, except with the column `errors`.
     bounds : (float, float), optional
         Lowest and highest possible score. A score outside is refused. Default: no check, or 0 to
         infinity for penalised scores.

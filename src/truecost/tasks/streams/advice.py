@@ -16,7 +16,8 @@ class SweepPoint(msgspec.Struct, frozen=True, kw_only=True):
         Value of the measure and its confidence interval; None if undefined.
     best : float or None
         Share of the bootstrap replicates, in [0, 1], in which no other compared budget is better.
-        Of equally good budgets, the smaller one is the best. None if an interval has no width.
+        Of equally good budgets, the smaller one is the best. None if the value of a compared budget
+        is the same in all replicates.
     """
 
     strategy: str

@@ -193,8 +193,8 @@ class OnlineDescription(
     Attributes
     ----------
     dims : dict of str to str
-        Key `system`: name of the system. Keys `collection`, `application`, `strategy`, `budget`:
-        only if the study has several of these.
+        Key `system`: name of the system. A key `collection`, `application`, `strategy` or `budget`
+        exists only if the study has several values of it.
     kind : {"detection", "classes", "numbers"}
         Kind of the labels and outputs.
     runs, streams : int

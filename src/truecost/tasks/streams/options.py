@@ -198,8 +198,8 @@ class StreamScoring:
         Combination of several streams. `micro`: the counts of all streams are added. `macro`: the
         values of the streams are averaged.
     annotations : tuple of {"queries", "bootstrap", "development", "training", "pretraining"}
-        Annotations that count. `queries`: answers to questions. `bootstrap`: labels given before
-        the stream starts. Other names: labels made for development, training or pretraining.
+        Annotations whose cost counts. `queries`: answers to questions. `bootstrap`: labels given
+        before the stream starts. Other names: labels made for development, training or pretraining.
     current_batch : bool
         Whether the score before adaptation to a batch counts the annotations of this batch, too.
         Default: only annotations of earlier batches count.
@@ -228,7 +228,7 @@ class StreamScoring:
     item_seconds : float, optional
         Time to inspect one item, in seconds. Default: mean measured time of an annotation.
     before : tuple of (str, int)
-        Labels made before each stream that the logs do not contain: pairs of a set (bootstrap,
+        Labels made before each stream, if the logs do not contain them: pairs of a set (bootstrap,
         development, training or pretraining) and a number of labels.
     item_duration : float, optional
         Duration of the audio of an item in seconds, for `fa_per_hour`.

@@ -64,7 +64,7 @@ class Online(Rows):
         - `score_pre`, `score_post`: score before and after adaptation.
         - `answer`: the person's answer in the item's own batch, coded as in `label`; null without
           an answer.
-        - All other columns of the label file, for subsets.
+        - Further columns of the label file, for subsets.
     questions : polars.DataFrame
         One row for each question to the person.
 
@@ -170,8 +170,8 @@ class Online(Rows):
 
     @cached_property
     def shared(self) -> bool:
-        """Whether all runs have identical items in identical batches; such runs share resampled
-        batches.
+        """Whether all runs have identical items in identical batches. If so, a bootstrap replicate
+        draws the same batches for all runs.
         """
         if len(self.seeds) < 2:
             return True

@@ -115,7 +115,7 @@ UNNAMED = "no objective was named"
 def advice_of(
     rows: Sequence[Estimate], objective: Objective | None = None
 ) -> tuple[SweepAdvice, ...]:
-    """Find the best budget of each strategy, and the best one of all strategies.
+    """Find the best budget of each strategy, and the best budget of all strategies together.
 
     Parameters
     ----------
