@@ -67,9 +67,10 @@ def penalise(
         a diarization: regions `START-END` by recording, or a table with the columns `recording`,
         `start` and `end`.
     options : mapping of str to object, or object, optional
-        Options of the kind of output, by name.
+        Options of the kind of output, by name. The page Options describes all but those of classes.
 
-        - classes: `classes`, `costs`.
+        - classes: `classes` (names), `costs` (a row for each true class, a column for each
+          decision).
         - transcripts: `normalise`.
         - translation: `tokenizer`, `lowercase`.
         - diarization: `collar`, `skip_overlap`, `mapping`, `impaired_speakers`.

@@ -172,7 +172,7 @@ class Policy:
         """Weights P(t_j) of the test times for each version, shape (versions, times).
 
         Weights outside the window of a version are 0. All weights of a version are 0 if its window
-        contains no test time with a weight.
+        contains no test time with a weight above 0.
 
         Parameters
         ----------
