@@ -46,7 +46,7 @@ class Source(SourceTable, frozen=True, kw_only=True, omit_defaults=False):
     ----------
     name : {"table", "digits", "fsdd", "common-voice", "drift"}
         Kind of source. `table`: file of features. `digits`: handwritten digits of scikit-learn.
-        `fsdd`: spoken digits. `common-voice`: languages. `drift`: a generator of the package river.
+        `fsdd`: spoken digits. `common-voice`: languages of Common Voice. `drift`: package river.
     file : str, optional
         Path of the table of features; for `fsdd`, a table of features in place of `folder`.
     folder : str, optional

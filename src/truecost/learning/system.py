@@ -143,8 +143,8 @@ class Answer:
     timing : str
         Settings with which an annotation page measured `seconds`; empty for other sources.
     asked : str
-        Questions whose time is in `seconds`, by their numbers in answers.sqlite, joined by `+`
-        (annotation page).
+        Questions whose time is part of the field `seconds`: their numbers in answers.sqlite, joined
+        by `+` (annotation page).
     wall : float, optional
         Time from the first display of the question to the answer, in seconds (annotation page).
     heard : float, optional

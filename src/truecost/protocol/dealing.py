@@ -238,7 +238,7 @@ class Balance:
         Deviation of each level of each axis. The axes are the set sizes, the classes and the
         conditions, in this order.
     imbalance : float
-        Weighted squared deviation of all levels from their wanted shares (see
+        Weighted squared deviation of all levels from the wanted numbers of samples (see
         :func:`truecost.protocol.dealing.imbalance`). Range: from 0 up, lower is better; 0 is a
         perfect split, 1 is the average of random assignments.
     """
@@ -249,7 +249,7 @@ class Balance:
 
     @property
     def worst(self) -> Level:
-        """The level with the largest deviation from its share, in samples."""
+        """The level with the largest deviation from the wanted number of samples."""
         return max(self.levels, key=lambda level: level.deviation)
 
     def to_dict(self) -> dict[str, Any]:

@@ -135,8 +135,8 @@ class Lifelong(Rows):
         - `answers`, `words`, `actions`: numbers of answers, entered words and simple actions
           (edits).
         - `seconds`: active time of the person; null if any answer was not timed.
-        - `cost`: cost of the help, in place of the numbers and the time, if a learning curve was
-          read from a table.
+        - `cost`: cost of the help; replaces the numbers and the time if a learning curve was read
+          from a table.
     experts : tuple of str
         Names of the people who helped. Only systems with the same people can be compared.
     about : mapping of str to str
