@@ -32,8 +32,8 @@ MEASURE = (
     "truecost list measures"
 )
 SUBSET = (
-    'Column (each level is a subset), condition such as "snr < 10", or "COLUMN vs LEVEL" '
-    "(subsets of LEVEL and one other level each); may be repeated."
+    'Column (each value is a subset), condition such as "snr < 10", or "COLUMN vs VALUE" '
+    "(a subset for each other value, with the trials of VALUE added); may be repeated."
 )
 Measures = Annotated[tuple[str, ...], Parameter(negative=(), help=MEASURE)]
 Subsets = Annotated[tuple[str, ...], Parameter(negative=(), help=SUBSET)]

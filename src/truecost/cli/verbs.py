@@ -91,7 +91,7 @@ HELP = {
     "measure": MEASURE,
     "also": "Further metrics, not used for ranks and gates: f1, macro_f1, mcc, kappa, "
     "balanced_accuracy, top_k:K, ece.",
-    "subset": "Column (each level is a subset) or condition on columns; may be repeated.",
+    "subset": "Column (each value is a subset) or condition on columns; may be repeated.",
     "half_width": "Half-width of the interval to reach.",
     "strict": "Treat warnings as errors.",
     "keep_going": "Leave out invalid submissions with a warning, instead of stopping.",

@@ -132,7 +132,7 @@ def masks_of(
     """Name and rows of each subset, from a column, an SQL condition, or a pair of a name and one of
     these. `system` and `item`, the noun for a row, are for messages.
 
-    `COLUMN vs LEVEL` gives each other level of a column with LEVEL: `attack vs -` gives each attack
+    `COLUMN vs VALUE` gives each other value of a column with VALUE: `attack vs -` gives each attack
     with all genuine speech.
     """
     import polars as pl

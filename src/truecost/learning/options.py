@@ -136,8 +136,7 @@ class LoopTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     batch: Annotated[int | None, Option("Number of items in a batch.", default=60, ge=1)] = None
     budget: Annotated[int | None, Option("Questions per batch.", default=4, ge=0)] = None
     rate: Annotated[
-        float | None,
-        Option("Share of items to ask about, instead of a budget.", ge=0, le=1),
+        float | None, Option("Share of items to ask about, instead of a budget.", ge=0, le=1)
     ] = None
     bootstrap: Annotated[
         int | None, Option("Number of items with labels given before the stream.", default=8, ge=0)
@@ -162,11 +161,7 @@ class LoopTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     ] = None
     checkpoint: Annotated[
         int | None,
-        Option(
-            "Number of batches between checkpoints, for a faster resume.",
-            shown="never",
-            ge=1,
-        ),
+        Option("Number of batches between checkpoints, for a faster resume.", shown="never", ge=1),
     ] = None
     folder: Annotated[
         str | None,
@@ -192,7 +187,10 @@ class LearnerTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     model: Annotated[str | None, Option("module:Class of a model (sklearn, river).")] = None
     update: Annotated[
         str | None,
-        Option("refit: train again on all labels; partial: train on the new ones only (sklearn)."),
+        Option(
+            "For sklearn: train again on all labels (refit), or on new ones only (partial).",
+            shown="refit",
+        ),
     ] = None
     command: Annotated[
         tuple[str, ...],
@@ -203,7 +201,7 @@ class LearnerTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
         Option("module:function that makes the learner; also searched in the folder of [loop]."),
     ] = None
     timeout: Annotated[
-        float | None, Option("Longest time in seconds for an answer of a program.", gt=0)
+        float | None, Option("Longest time in seconds for a program's answer.", shown="60", gt=0)
     ] = None
     options: Annotated[dict[str, Any], Option("Options of the learner.")] = msgspec.field(
         default_factory=dict
@@ -218,7 +216,7 @@ class StrategyTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
     name: Annotated[
         str | None,
         Option(
-            "Strategy (truecost list strategies); own if the learner asks itself.",
+            "Strategy (truecost list strategies); own if the learner chooses its questions.",
             default="margin",
         ),
     ] = None
@@ -249,12 +247,12 @@ class ExpertTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     seconds: Annotated[
         Seconds | None,
         Option(
-            "Active time of an answer, or its mean and standard deviation (lognormal).",
+            "Seconds of work on an answer, or their mean and standard deviation (lognormal).",
             default=1.0,
             ge=0,
         ),
     ] = None
-    cost: Annotated[dict[str, Seconds], Option("Active time by class.")] = msgspec.field(
+    cost: Annotated[dict[str, Seconds], Option("Seconds by class of the answer.")] = msgspec.field(
         default_factory=dict
     )
     error_rate: Annotated[float | None, AMOUNT("Share of wrong answers.", le=1)] = None
@@ -264,7 +262,7 @@ class ExpertTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
         COUNT("Delay of an answer in batches, or the least and the most."),
     ] = None
     file: Annotated[
-        str | None, Option("Log with answers to replay, instead of all others.", file=True)
+        str | None, Option("Log with answers to replay, instead of all other keys.", file=True)
     ] = None
     people: Annotated[
         tuple[str, ...],
@@ -355,7 +353,9 @@ class HelpTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
         int | None,
         COUNT("Largest number of volunteered corrections on a batch (interactive)."),
     ] = None
-    document: Annotated[int | None, Option("Largest number of both on a document.", ge=1)] = None
+    document: Annotated[
+        int | None, Option("Largest number of questions and corrections on a document.", ge=1)
+    ] = None
     seconds: Annotated[
         float | None, Option("Longest active time of the person on a batch, in seconds.", gt=0)
     ] = None
@@ -379,7 +379,7 @@ class HelpTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
         ),
     ] = None
     any_times: Annotated[
-        bool | None, Option("Allow test times that do not spread over the lifelong set.")
+        bool | None, Option("Allow a test set that lacks times of the lifelong set.")
     ] = None
     says: Annotated[
         Says | None,

@@ -31,6 +31,7 @@ class TranscriptsTable(PartialTable, frozen=True, kw_only=True, omit_defaults=Tr
         Option(
             "Normalisation steps, comma-separated, in the order in which they are done "
             "(truecost list normalisations).",
+            shown="no step",
             split=True,
             file=keeps_place,
         ),
@@ -38,8 +39,8 @@ class TranscriptsTable(PartialTable, frozen=True, kw_only=True, omit_defaults=Tr
     by: Annotated[
         str | None,
         Option(
-            "Columns, such as recording+speaker; segments with equal values in them are one "
-            "utterance.",
+            "Columns, such as recording+speaker: segments with the same values in these columns "
+            "are one utterance.",
             shown="the id",
             needs=OF_FILES,
         ),

@@ -169,7 +169,7 @@ class Study(
     engine: EngineTable = EngineTable()
     subsets: Annotated[
         dict[str, str],
-        Option("Subsets by name: a column (each level is a subset), or a condition."),
+        Option("Subsets by name: a column (each value is a subset), or a condition."),
     ] = {}
     own: dict[str, Any] = {}
     source: learning.SourceTable = learning.SourceTable()

@@ -28,8 +28,8 @@ DIRECTION = Option(
     verbs=JUDGING,
 )
 ASV = Option(
-    "For t_dcf: column with the scores of speaker verification, or a file with its trials and "
-    "scores.",
+    "For t_dcf: column with the scores of speaker verification, or a file with the trials and "
+    "scores of the verification.",
     file=True,
     needs={"measure": ("t_dcf",)},
     verbs=JUDGING,
@@ -47,8 +47,8 @@ ASV_THRESHOLD = Option(
     verbs=JUDGING,
 )
 MACHINE = Option(
-    "Column with a machine's judgement of every trial. The human labels (or the column of a "
-    "mean) may then be empty for some trials.",
+    "Column with a machine's judgement of every trial. The human labels (for mean:COLUMN, the "
+    "values of COLUMN) may then be empty for some trials.",
     verbs=JUDGING,
 )
 ACCEPT = Option(
@@ -61,8 +61,8 @@ ACCEPT = Option(
 
 METADATA = Option(
     "File with further columns: FILE is joined by id, COLUMN=FILE (speaker=speakers.csv) is joined "
-    "by the values of COLUMN. COLUMN.NAME=FILE gives the only new column the "
-    "name NAME.",
+    "by the values of COLUMN. If FILE has only one new column, COLUMN.NAME=FILE names it "
+    "COLUMN.NAME (id.NAME=FILE: NAME).",
     file=True,
     sided="COLUMN=FILE or FILE",
 )

@@ -89,7 +89,8 @@ class DataTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     missing: Annotated[
         names.Missing | None,
         Option(
-            "Missing scores or outputs: stop with an error, drop them, or count them as the worst.",
+            "Missing scores or outputs: stop with an error (error), leave them out (drop), or take "
+            "the worst score of the system, or an empty output (worst).",
             default="error",
         ),
     ] = None
@@ -128,8 +129,8 @@ class DataTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     threshold_by: Annotated[
         names.ThresholdBy | None,
         Option(
-            "Data on which the best threshold of a subset is chosen: the whole data, or the "
-            "subset.",
+            "Data on which measures such as miss_at_fa choose the threshold of a subset.",
+            meanings={"whole": "the whole data", "subset": "the subset"},
             default="whole",
             needs=DETECTION,
             verbs=names.SCORED,
@@ -180,7 +181,7 @@ class DataTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     filter: Annotated[
         str | None,
         Option(
-            "Filter whose results are scored, if a log of lm-eval has several.",
+            "Required for a log of lm-eval with several filters: the filter to score.",
             needs={"log": ("a log of lm-eval",)},
         ),
     ] = None
@@ -216,7 +217,8 @@ class DataTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     split: Annotated[
         float | None,
         _of_traffic(
-            "Planned share of the users with model A; another share in the data gives a warning.",
+            "Planned share of the users with model A; a share in the data that chance does not "
+            "explain gives a warning.",
             needs=ALL_USERS,
             gt=0,
             lt=1,
@@ -309,6 +311,7 @@ class ApplicationTable(PartialTable, frozen=True, kw_only=True, omit_defaults=Tr
         Option(
             "Prior probability of each class, comma-separated, in the order of the classes "
             "(for detection: nontarget, target).",
+            shown="the shares of the classes in the data",
             read=names.numbers,
         ),
     ] = ()
@@ -317,6 +320,7 @@ class ApplicationTable(PartialTable, frozen=True, kw_only=True, omit_defaults=Tr
         Option(
             'Matrix of costs, such as "0 1; 10 0", or a file: a row for each true class, a column '
             "for each decision (one more column to abstain).",
+            shown="every error costs 1",
             read=names.matrix,
         ),
     ] = ()
@@ -341,7 +345,8 @@ class IntervalTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
     icc: Annotated[
         float | None,
         Option(
-            "Correlation within units that --method auto assumes if the data cannot show it.",
+            "Correlation within units that --method auto assumes if the data contain too few "
+            "errors to estimate it.",
             default=names.ICC,
             ge=0,
             le=1,
@@ -380,7 +385,7 @@ class EngineTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     engine: Annotated[
         Literal["serial", "processes", "ray"] | None,
         Option(
-            "Place where files are counted: this process (serial), several (processes), or Ray.",
+            "Read files in this process (serial), in several (processes), or with Ray (ray).",
             default="serial",
             verbs=names.SCORED,
         ),
@@ -388,7 +393,7 @@ class EngineTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     cache: Annotated[
         str | None,
         Option(
-            "Folder where sorted data are kept for the next command.",
+            "Folder in which the sorted data are kept for the next command on the same files.",
             shown="nothing is kept",
             verbs=names.SCORED,
         ),

@@ -287,7 +287,7 @@ STRATEGIES = {
     "split": Kind(
         "a share of the questions by one strategy, the rest by another",
         _split,
-        {**_PARTS, "share": "of the first, from 0 to 1 (0.5)"},
+        {**_PARTS, "share": "share of the first, from 0 to 1 (0.5)"},
     ),
     "plateau": Kind(
         "one strategy until most answers confirm the decisions, then another",

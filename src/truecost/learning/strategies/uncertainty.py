@@ -336,7 +336,7 @@ STRATEGIES = {
         {
             "step": "relative fall of the limit after a question, above 0 and below 1 (0.01)",
             "grow": "relative rise after any other item, above 0 (as step)",
-            "spread": "standard deviation of a random factor on the limit (0; the paper's is 1)",
+            "spread": "standard deviation of a random factor of the limit (0; the paper's is 1)",
             "threshold": "the limit at the start (1)",
         },
     ),

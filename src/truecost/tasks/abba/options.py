@@ -84,6 +84,7 @@ class AbbaTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
         of_thresholds(
             help="Number of candidate thresholds, or the thresholds, comma-separated.",
             default=200,
+            shown="200, at quantiles of the scores",
             read=_grid,
         ),
     ] = None

@@ -27,7 +27,7 @@ MAP_KEYS: dict[str, str] = {
     "version": "version of the model, in order of creation",
     "learnt": "time at which the version was made",
     "time": "time at which the test set was collected",
-    "score": "score of the version at the time, or of the item",
+    "score": "score of the version on the data of the time, or on the item",
     "base": "score before the help of a person",
     "adapted": "score after the system has learnt from the help",
     "impaired": "score before the help, with the corrected parts made wrong",
@@ -98,7 +98,7 @@ FACE = Face(
         "measure": "Measure as NAME, or NAME:SCORE for another score; repeat or separate by "
         "commas. "
         "See: truecost list measures",
-        "subset": "Column of the items (each level is a subset), or condition on columns; may be "
+        "subset": "Column of the items (each value is a subset), or condition on columns; may be "
         "repeated.",
     },
     examples={

@@ -127,7 +127,7 @@ def penalise(
         Measure, such as penalised_score, penalty or generalisation_gain, as NAME or NAME:SCORE
         (penalised_score:bleu); repeat or separate by commas. Default: all that the options allow.
     subset
-        Column of the items (each level is a subset) or condition on columns; may be repeated.
+        Column of the items (each value is a subset) or condition on columns; may be repeated.
     """
     from truecost.cli.running import report
     from truecost.cli.terminal import Screen

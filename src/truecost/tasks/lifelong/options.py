@@ -86,7 +86,7 @@ class LifelongTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
     kind: Annotated[
         LifelongKind | None,
         Option(
-            "Kind of the outputs in event logs; not for tables of scores.",
+            "Required for event logs outside the directory of a live run: kind of the outputs.",
             group="Data",
             flag="output_kind",
             also=("--kind",),
@@ -95,8 +95,8 @@ class LifelongTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
     score: Annotated[
         str | None,
         Option(
-            "Score of the outputs, such as wer, bleu or der.",
-            shown="the usual score of the kind of output",
+            "Name of the score of the outputs, such as wer, bleu or der.",
+            shown="classification_cost, wer, bleu or der, by the kind of output",
         ),
     ] = None
     policies: Annotated[
@@ -115,8 +115,8 @@ class LifelongTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
     half_life: Annotated[
         float | None,
         Option(
-            "Half-life of the policies recent and conservative: time after which data matter "
-            "half as much (in days, if times are dates).",
+            "Half-life of the policies recent and conservative that are written without one: "
+            "difference in time that halves a weight (in days, if times are dates).",
             gt=0,
             needs={"measure": OF_POLICY, "policy": HALVED},
         ),
@@ -143,6 +143,7 @@ class LifelongTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
         str | None,
         Option(
             "Unit column of the items, such as document or speaker.",
+            shown="each item is a unit",
             group="Interval",
         ),
     ] = None
@@ -162,7 +163,8 @@ class LifelongTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
     bounds: Annotated[
         tuple[float, ...],
         Option(
-            "For penalised scores of tables: lowest and highest possible score, as LOW,HIGH.",
+            "For penalised scores in tables of scores: lowest and highest possible score, as "
+            "LOW,HIGH.",
             shown="0,inf",
             read=numbers,
             needs={"data": SCORES},
@@ -183,7 +185,8 @@ class LifelongTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
     cost: Annotated[
         Cost | None,
         Option(
-            "Unit in which help is counted, for the minimal supervision rate and learning curves.",
+            "Unit in which help is counted, for the minimal supervision rate and learning curves "
+            "(cost: the column cost of a table).",
             shown="cost, words or answers: the first that the data have",
             group="Help of people",
             needs={"data": HELPED},
@@ -192,7 +195,7 @@ class LifelongTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
     max_cost: Annotated[
         float | None,
         Option(
-            "Cost at which the learning curve ends.",
+            "Cost at which the learning curve ends, in the unit of --cost.",
             shown="the largest cost",
             group="Help of people",
             gt=0,
@@ -202,7 +205,7 @@ class LifelongTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
     item_seconds: Annotated[
         float | None,
         Option(
-            "Seconds that a person needs to correct one part, if the log has no times.",
+            "Seconds that a person needs to correct one part of an item, if the log has no times.",
             group="Help of people",
             gt=0,
             needs={"data": LOGS, "measure": ("msr", "total_cost"), "cost": ("seconds",)},
@@ -211,8 +214,8 @@ class LifelongTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
     impaired_speakers: Annotated[
         ImpairedSpeakers | None,
         Option(
-            "For diarization: where the corrected parts are made wrong, an invented speaker for "
-            "each speaker of the system (each), or one for all (one).",
+            "For the impaired score of diarization: in the corrected parts, replace each speaker "
+            "of the system by an invented speaker (each), or all of them by a single one (one).",
             default="each",
         ),
     ] = None

@@ -84,8 +84,8 @@ class StreamTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     queried: Annotated[
         Queried | None,
         Option(
-            "An item with an answer counts after adaptation: as right (right), not at all "
-            "(removed), or by the output of the model (model).",
+            "In scores after adaptation, an item with an answer counts as right (right), not at "
+            "all (removed), or by the output of the model (model).",
             default="right",
         ),
     ] = None
@@ -101,8 +101,9 @@ class StreamTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     annotations: Annotated[
         tuple[AnnotationSet, ...] | None,
         Option(
-            "Annotations that count: queries (answers), labels made before the stream (bootstrap, "
-            "development, training, pretraining), or none.",
+            "Names of the labels that count as annotations, comma-separated: queries (answers to "
+            "questions), bootstrap, development, training, pretraining (labels from before the "
+            "stream); or none.",
             shown="queries,bootstrap",
             read=_sets,
         ),
@@ -111,13 +112,13 @@ class StreamTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
         dict[AnnotationSet, int],
         Option(
             "Number of labels that were made before each stream and are in no log, as "
-            "SET=NUMBER,...: training=1000.",
+            "SET=NUMBER,...: training=1000. SET: a word of --annotations.",
             read=_before,
         ),
     ] = msgspec.field(default_factory=dict)
     current_batch: Annotated[
         bool | None,
-        Option("In the score of a batch before adaptation, also count its own annotations."),
+        Option("Count the annotations of a batch in its score before adaptation, too."),
     ] = None
     empty: Annotated[
         Empty | None,
@@ -142,7 +143,9 @@ class StreamTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     ] = None
     tolerance: Annotated[
         float | None,
-        Option("For --type number: absolute error that costs as much as one annotation.", gt=0),
+        Option(
+            "Required for --type number: absolute error that costs as much as one annotation.", gt=0
+        ),
     ] = None
     factors: Annotated[
         OnlineFactor | None,
@@ -156,7 +159,7 @@ class StreamTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
         int | None,
         Option(
             "Number of batches in a window of the curves.",
-            shown="a twentieth of the longest stream",
+            shown="a twentieth of the batches of the longest stream",
             ge=1,
         ),
     ] = None
@@ -223,8 +226,8 @@ class StreamScoring:
         percentile intervals, moving blocks of batches. `stream`: streams. `seed`: runs.
         `batch,seed`: batches and runs. Default: `seed` for several runs, otherwise `batch`.
     window : int, optional
-        Length of a window of the curves, in batches. Default: a twentieth of the longest stream,
-        rounded up.
+        Length of a window of the curves, in batches. Default: a twentieth of the batches of
+        the longest stream, rounded up.
     item_seconds : float, optional
         Time to inspect one item, in seconds. Default: mean measured time of an annotation.
     before : tuple of (str, int)

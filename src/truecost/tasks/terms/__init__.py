@@ -68,7 +68,7 @@ FACE = Face(
         "plan": "Estimate how many more queries or documents would narrow the interval.",
         "validate": "Check submissions against the queries and the audio, without the reference.",
         "files": "Lists of detections (kwslist, stdlist or tables); a folder means the files in it",
-        "subset": "Attribute of the queries, or source (each level is a subset), or condition on "
+        "subset": "Attribute of the queries, or source (each value is a subset), or condition on "
         "these; may be repeated.",
         "resampling": "counts of queries in documents are weighted; thresholds are swept in every "
         "replicate",

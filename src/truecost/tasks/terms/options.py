@@ -41,7 +41,10 @@ class TermsTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     trials_per_second: Annotated[
         float | None,
         Option(
-            "Number of trials of a query per second of audio.", default=1, gt=0, needs=_OCCURRENCE
+            "If trials are occurrences: number of trials of a query per second of audio.",
+            default=1,
+            gt=0,
+            needs=_OCCURRENCE,
         ),
     ] = None
     tolerance: Annotated[
@@ -90,7 +93,7 @@ class TermsTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     floor: Annotated[
         float | None,
         Option(
-            "For Cnxe: score of the trials that a system did not submit.",
+            "For the cross entropy Cnxe: score of the trials that a system did not submit.",
             group="Counting",
             shown="the lowest submitted score",
             needs={"measure": ("cnxe", "min_cnxe", "cnxe_loss")},
@@ -115,6 +118,7 @@ class TermsTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
         Option(
             "Attribute of the queries (voice, topic): queries with the same value are resampled "
             "together.",
+            shown="each query is a unit",
             group="Interval",
             needs={"factors": ("query", "query,document", "document,query")},
         ),

@@ -93,7 +93,7 @@ FACE = Face(
         "": "Trials with scores or decisions (the default task).",
         "score": "Score systems: costs and error rates with confidence intervals.",
         "files": "Score files, folders of arrays, or - for standard input",
-        "subset": 'Column (each level is a subset) or condition such as "snr < 10"; may be '
+        "subset": 'Column (each value is a subset) or condition such as "snr < 10"; may be '
         "repeated.",
         "wanted": "File with the ids of the expected trials; its labels, if any, are not read.",
     },

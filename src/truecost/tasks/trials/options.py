@@ -190,12 +190,13 @@ class ThresholdTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True
         ),
     ] = ()
     test_hours: Annotated[
-        float | None, _option(help="Hours of audio of the --test file.", gt=0, needs=_TESTED)
+        float | None,
+        _option(help="For --test: hours of audio without targets.", gt=0, needs=_TESTED),
     ] = None
     test_background: Annotated[
         str | None,
         _option(
-            help="List of background recordings of the --test file (column duration, in seconds).",
+            help="For --test: list of recordings without targets (column duration, in seconds).",
             file=True,
             needs=_TESTED,
         ),
