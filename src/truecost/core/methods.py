@@ -292,9 +292,9 @@ def compare_methods(
         Methods to compare; the difference is ``system`` minus ``baseline``.
     estimator : {"mean", "run"}
         ``mean`` compares the means of the methods over their runs. ``run`` compares a run of one
-        method with a run of the other: the replicates of all pairs of runs are pooled. If this gives more than two million differences, a random part of the pairs is
-        used, and each run is in equally many pairs. ``n_replicates`` of the result is the number
-        of differences.
+        method with a run of the other: the replicates of all pairs of runs are pooled. If this
+        gives more than two million differences, a random part of the pairs is used, and each run is
+        in equally many pairs. ``n_replicates`` of the result is the number of differences.
 
     Raises
     ------
