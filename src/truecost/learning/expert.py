@@ -111,7 +111,7 @@ class ReferenceExpert(SimulatedPerson):
     UsageError
         If a setting is out of range.
     InputError
-        If a label is neither a class nor, without classes, a number.
+        If a label is none of `classes`, or, for empty `classes`, is not a number.
     """
 
     labels: Mapping[str, str]

@@ -31,7 +31,7 @@ Timed = tuple[Moment, Sequence[str], Array]  # time, ids, features
 
 @dataclass(frozen=True, eq=False)
 class Course:
-    """Data of a life cycle: timed batches from which a system learns, and others that test it.
+    """Data of a life cycle: timed batches from which a system learns, and timed test batches.
 
     Attributes
     ----------

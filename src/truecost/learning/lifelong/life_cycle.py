@@ -123,8 +123,9 @@ def run_lifelong(
     log : LogWriter
         Open event log. The function does not close the log.
     passing : {"assisted", "unsupervised", "frozen"}
-        Way in which the system learns. `assisted`: with the help of `life`. `unsupervised`: without
-        a person. `frozen`: not at all; the initial version predicts everything.
+        Way in which the system learns. `assisted`: with a person's help, as set by `life`.
+        `unsupervised`: without a person. `frozen`: not at all; the initial version predicts
+        everything.
     run : str
         Name of the run in each event, for example its seed.
     record_cpu, labelled, checkpoint

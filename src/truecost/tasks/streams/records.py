@@ -190,9 +190,9 @@ class Online(Rows):
         """Batches as units of resampling: a tuple of the factor and, for each row of `batches`, the
         index of its unit.
 
-        Units are in time order within each stream. A moving block never crosses the end of a
-        stream. If `shared` is True, a unit is a batch of all runs; otherwise, each run has units of
-        its own.
+        Units are in time order within each stream. Blocks of the moving-block bootstrap never cross
+        the end of a stream. If `shared` is True, a unit is a batch of all runs; otherwise, each run
+        has units of its own.
         """
         columns = ("stream", "batch") if self.shared else ("seed", "stream", "batch")
         named = self.batches.select(columns)
