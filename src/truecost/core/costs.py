@@ -131,10 +131,10 @@ def _documented(function: Callable[..., Any], doc: str) -> Callable[..., Any]:
 
 
 _SAID = {
-    "total_cost": "Total cost in the currency of the prices: sum, over all given prices, of "
-    "price times amount.\n\nRange [0, inf); lower is better. Naive baseline: a system that "
-    "rejects everything (several classes: the best constant decision; lifelong learning: never "
-    "learns) or, if cheaper, a person who does everything; in AB/BA, always the person.",
+    "total_cost": "Total cost in the currency of the prices: sum of price times amount.\n\n"
+    "Range [0, inf); lower is better. Naive baseline: a system that rejects everything (several "
+    "classes: the best constant decision; lifelong learning: the initial version); in streams and "
+    "lifelong learning, a person who does everything, if cheaper; in AB/BA, always this person.",
 } | {
     name: f"{of}.\n\nRange [0, inf); lower is better. No naive baseline. Undefined without a price."
     for name, of in {
@@ -142,7 +142,7 @@ _SAID = {
         "cost_false_alarms": "Number of false alarms times the price of a false alarm",
         "cost_errors": "Wrong words, seconds of wrong speech, costs of wrong classes (cost matrix) "
         "or errors of numbers (divided by the tolerance), times the price of an error",
-        "cost_person": "Hours that the person works times the price of an hour",
+        "cost_person": "Hours of work of the person, times the price of an hour",
         "cost_computing": "Sum of the hours of CPU, the hours of GPU and the GB-hours of memory, "
         "each times its price",
         "cost_waiting": "Hours of waiting (in streams, for the person; otherwise, for the program) "

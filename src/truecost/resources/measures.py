@@ -135,7 +135,7 @@ def isf(totals: Totals, _: Application) -> Result:
 
 
 def ssf(totals: Totals, _: Application) -> Result:
-    """Searching speed factor in 1/hour: CPU hours for each hour of queries and each hour of audio.
+    """Searching speed factor in 1/hour: CPU hours / hours of queries / hours of audio.
 
     Range [0, inf); lower is better. No naive baseline. Rodriguez-Fuentes & Penagarikano 2013, Eq.
     46-47.

@@ -154,7 +154,7 @@ def collected_items(
     ids : array_like, shape (N,), optional
         Ids of the items. Default: their positions.
     threshold_a, threshold_b : float, optional
-        Deployed thresholds. Default: the lowest score that each model collected.
+        Deployed thresholds. Default: the lowest score of a model among the items that it collected.
     exposure : (float, float), optional
         Amounts of traffic of A and of B, for example both in hours.
     units : (int, int), optional
@@ -171,7 +171,7 @@ def collected_items(
         True: `machine` can contain any finite numbers, which `calibrate_machine` turns into
         probabilities. False: `machine` must contain probabilities.
     unlabelled : bool
-        Whether a log without labels and machine scores is allowed (to select items for labels).
+        Whether a log may have neither labels nor machine scores (to select items for labels).
     name : str
         Name of the deployment.
     **columns : array_like, shape (N,)
@@ -185,9 +185,9 @@ def collected_items(
     Raises
     ------
     InputError
-        If lengths differ, an arm is empty or unknown, an item lacks a value, its collecting model
-        rejects it, a label or a probability is out of range, ids repeat, or there are neither
-        labels nor machine scores.
+        If lengths differ, an arm has no items, a collecting model is neither A nor B, an item lacks
+        a value or is rejected by its collecting model, a label or a probability is out of range,
+        ids repeat, or there are neither labels nor machine scores.
     UsageError
         If scores and decisions are both given, or only those of one model, a number is out of
         range, or the name of a column is similar to that of an option.

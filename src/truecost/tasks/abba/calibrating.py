@@ -59,7 +59,7 @@ class MachineCalibration:
     method : {"spline", "poly3", "affine", "pav"}
         Fitted method; `spline` if splines replaced every polynomial.
     trained : str
-        Training data: "train-NAME", or for cross-fitting for example "folds5:by-user:seed0".
+        Training data: "train-NAME", or with cross-fitting, for example, "folds5:by-user:seed0".
     labels : int
         Number of labels used.
     calibrators : tuple of Calibrator

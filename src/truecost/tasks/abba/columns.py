@@ -261,9 +261,10 @@ def load(
     Raises
     ------
     InputError
-        If an arm is empty or unknown, an item lacks a value, its collecting model rejects it, a
-        label or a probability is out of range, ids repeat, or there are neither labels nor machine
-        scores. The message contains the file, and the lines and ids of the first five items.
+        If an arm has no items, a collecting model is neither A nor B, an item lacks a value or is
+        rejected by its collecting model, a label or a probability is out of range, ids repeat, or
+        there are neither labels nor machine scores. The message contains the file, and the lines
+        and ids of the first five items.
     UsageError
         If a column does not exist, or the options contradict each other or the table.
     """

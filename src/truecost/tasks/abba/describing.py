@@ -127,7 +127,7 @@ class Plane(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="
     by : {"point", "upper"}
         Quantity that meets the limits: the value (`point`), or the end of its interval (`upper`).
     collection, subset : str
-        Names of collection and subset; empty if there is only one.
+        Names of the collection (empty if there is only one) and the subset (empty for all items).
     """
 
     system: str
@@ -154,7 +154,7 @@ class Plane(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="
         return f"{', '.join(whose)} ({self.estimator})"
 
     def rows(self, rows: Iterable[Row], chosen: Chosen) -> dict[str, Row]:
-        """Those `rows` of `choose` that belong to a `chosen` threshold, by measure."""
+        """Row of each measure for a `chosen` threshold; `rows` are those that `choose` returns."""
         variant = chosen.rule + (",by=upper" if self.by == "upper" else "")
         dims = {k: getattr(self, k) for k in ("system", "estimator", "collection", "subset")}
         about = {k: name for k, name in dims.items() if name}

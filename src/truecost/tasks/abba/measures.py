@@ -204,7 +204,7 @@ def rfpr(totals: Totals, _: Application, estimator: str) -> Told:
 def rfdr(totals: Totals, _: Application) -> Result:
     """False-discovery rate of arm B divided by that of arm A.
 
-    The false-discovery rate is the share of nontargets among the accepted items of the arm. This is
+    The false-discovery rate is the share of nontargets among the accepted items of an arm. This is
     a plain A/B test: it needs no offline decisions of the other model. Range [0, inf); lower is
     better. Naive baseline: 1 (no difference). Petegrosso et al. 2022, Eq. 13 and A.1.3.
     """

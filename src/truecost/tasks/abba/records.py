@@ -129,11 +129,11 @@ class Deployment(Rows):
         return len(self.ids)
 
     def right(self) -> tuple[pl.DataFrame, ...]:
-        """Ids, collecting models and labels, as a frame without a defined order of rows."""
+        """Ids, collecting models, labels: the hash identifies the evaluation set in the ledger."""
         return (pl.DataFrame({"id": self.ids, "arm": self.arm, "label": self.label}),)
 
     def outputs(self) -> tuple[pl.DataFrame, ...]:
-        """Ids, decisions of the other model and scores, as a frame without a defined row order."""
+        """Ids, offline decisions, scores: the hash identifies the system in the ledger."""
         scores = {"a": self.score_a, "b": self.score_b, "machine": self.machine}
         known = {name: values for name, values in scores.items() if values is not None}
         return (pl.DataFrame({"id": self.ids, "other": self.other, **known}),)

@@ -54,13 +54,13 @@ class Selection:
         A row for each stratum.
 
         - `stratum`, `size`, `labelled`: name, number of items, earlier labels.
-        - `rate`, `source`: assumed share of false accepts, and its origin.
+        - `rate`, `source`: assumed share of false accepts, and its origin (such as `labels`).
         - `standard_deviation`, `gradient`: spread of labels, and effect of a label on the `target`.
         - `wanted`: ideal number of labels, proportional to size x standard deviation x gradient.
         - `chosen`, `probability`: number of new labels; mean inclusion probability of the items.
     expected : polars.DataFrame
         Expected standard errors of log `rrecall`, log `rfpr` and `fpr`: `before` and `after` the
-        new labels, if these were `proportional` to the sizes, and if `all` items had labels.
+        new labels, with labels `proportional` to the sizes, and with labels of `all` items.
     signature : str
         Settings of the selection, separated by `|`.
     problems : tuple of str
@@ -110,13 +110,13 @@ def select(
 
     The number of labels of a stratum, earlier ones included, is proportional to its size times the
     standard deviation of an item's contribution to the target. Each stratum gives a simple random
-    sample of its items without a label. A larger budget keeps the items of a smaller one,
-    and adds others, unless a stratum gets fewer labels.
+    sample of its items without a label. A larger budget also chooses the items of a smaller one,
+    unless a stratum then gets fewer labels.
 
     Without inclusion probabilities in the log, or with equal ones in each stratum, earlier labels
     are regarded as a simple random sample: the probability of each item is (earlier + new labels) /
     size of its stratum. With unequal ones, an item with the earlier probability a and the present
-    probability b gets 1 - (1-a) (1-b), approximately, because b depends on the earlier labels.
+    probability b gets 1 - (1-a) (1-b), an approximation: b depends on the earlier labels.
 
     Parameters
     ----------

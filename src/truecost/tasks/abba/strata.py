@@ -25,7 +25,8 @@ APART = 1e-9  # an overall rate further from that of the strata contradicts them
 def neyman(weights: npt.ArrayLike, rates: npt.ArrayLike) -> Floats:
     """Neyman allocation: shares of a budget of labels, proportional to w sqrt(p (1-p)).
 
-    These shares minimise the variance of the overall rate (Petegrosso et al. 2022, Eq. 14).
+    These shares minimise the variance of the estimated overall rate (Petegrosso et al. 2022, Eq.
+    14).
 
     Parameters
     ----------
@@ -105,7 +106,7 @@ def gain(weights: npt.ArrayLike, rates: npt.ArrayLike, overall: float | None = N
 
     Examples
     --------
-    The paper's example prints a gain of 24%, from an overall rate that its strata do not have:
+    In the example of the paper, the gain is 24%, at an overall rate that the strata do not have:
 
     >>> from truecost.tasks.abba.strata import gain
     >>> found = gain([0.1, 0.9], [0.20, 0.05], overall=0.08)

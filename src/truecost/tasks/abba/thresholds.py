@@ -67,11 +67,10 @@ class Choice:
         with the lowest ratio of false-positive rates (rFPR) is chosen.
     by : {"point", "upper"}
         Quantity that must meet the limit. `point`: the value of the ratio. `upper`: the upper end
-        of its interval for `max_rfpr`, the lower end for `min_rrecall`. In a bootstrap
-        replicate, which has no interval, the ratio of the replicate times (end / value) of the
-        whole data must meet the limit.
+        of its interval for `max_rfpr`, the lower end for `min_rrecall`. A bootstrap replicate has
+        no interval: its ratio, multiplied by (end / value) of the whole data, must meet the limit.
     grid : int or tuple of float
-        Candidate thresholds, or their number. With a number, the candidates are quantiles of the
+        Candidate thresholds, or their number. With a number, the thresholds are quantiles of the
         scores that B accepts.
     test_set : Table, optional
         Labelled trials with scores of both models, for ratios in addition to those of AB/BA.

@@ -69,9 +69,9 @@ def jer(totals: Totals, _: Application) -> Result:
     Intersection and union are those of the time of the speaker in the reference and the time of the
     assigned speaker in the output. In each recording, the speakers of the output are assigned one
     to one so that this mean is lowest; a speaker without a partner counts 1. All speakers of all
-    recordings have equal weight. In contrast, pyannote.metrics assigns speakers by their common
-    time, and its value is never lower. Range [0, 1]; lower is better. Naive baseline: 1 (an empty
-    output). Undefined if the reference has no speaker. Ryant et al. 2019 (second DIHARD challenge).
+    recordings have equal weight. pyannote.metrics assigns speakers by their common time, so its
+    value is the same or higher. Range [0, 1]; lower is better. Naive baseline: 1 (an empty output).
+    Undefined if the reference has no speaker. Ryant et al. 2019 (second DIHARD challenge).
     """
     return ratio(totals, SPEAKERS, "errors", "speakers"), 1.0
 

@@ -72,7 +72,7 @@ def _state_score(name: str, state: int, what: str) -> Callable[..., Result]:
     function.__name__ = name
     function.__doc__ = f"""Score of {what}, summed over time as in `policy_score`.
 
-    Range and direction are those of the score. Naive baseline: that of `policy_score`. Prokopalo et
+    Direction and range: as for `policy_score`. Naive baseline: that of `policy_score`. Prokopalo et
     al. 2020, section 2.2 and Eq. 2.
     """
     return function
@@ -233,8 +233,8 @@ def forward_transfer(
 
 
 def lifelong_score(totals: Totals, application: Application, inner: Measure, how: Across) -> Result:
-    """Mean of the scores of the versions up to M_i, each on the data that it learned from (the
-    lifelong set). The score of version M_k is: `s(M_k, l_k)`.
+    """Mean score of the versions up to M_i; each version is scored on the data that it learned
+    from (the lifelong set). The score of version M_k is: `s(M_k, l_k)`.
 
     All versions have equal weight. The direction is that of the score. Naive baseline: the mean
     score on these data before adaptation. Prokopalo et al. 2020, section 3.
@@ -252,13 +252,12 @@ def lifelong_score(totals: Totals, application: Application, inner: Measure, how
 def area_under_curve(
     totals: Totals, application: Application, inner: Measure, how: Across
 ) -> Result:
-    """Area under the curve of the score against the cost of help, divided by the range of the
-    costs.
+    """Area under the curve of the score against the cost of help, divided by the range of costs.
 
     The curve is a step function: each score, of all test items together, is valid up to the next
-    cost, and the last score up to the largest cost (or `--max-cost`). The area is averaged over
-    runs. The direction is that of the score. Naive baseline: the first score at all costs.
-    Undefined if the range of the costs is empty. Prokopalo et al. 2020, section 2.1 and Fig. 2.
+    cost, and the last score up to `--max-cost` (default: the largest cost of all runs). The area is
+    averaged over runs. The direction is that of the score. Naive baseline: the first score at all
+    costs. Undefined if the range of costs is empty. Prokopalo et al. 2020, section 2.1 and Fig. 2.
     """
     values, _ = scores(totals, application, inner, CURVE)  # replicates, seeds, versions
     areas = [stepped(costs, values[:, seed], how.maximum) for seed, costs in enumerate(how.costs)]

@@ -269,7 +269,7 @@ def _trend(name: str) -> Any:
     function.__doc__ = f"""Change of `{name}_gap` from the start to the end of the stream.
 
     Slope of a least-squares line through the gaps of the windows (`--window`), at positions from 0
-    to 1. Below 0, the saving shrinks, for example because the outputs before adaptation improve.
+    to 1. Below 0, the saving shrinks: the outputs before adaptation get closer to those after it.
     Range (-inf, inf); lower is better. No naive baseline. Lindsey et al., section IV.C and Fig. 4.
     """
     return function

@@ -62,7 +62,7 @@ def atwv(totals: Totals, application: Application, how: Averaging = MEAN) -> Tol
 
 
 def twv_bayes(totals: Totals, application: Application, how: Averaging = MEAN) -> Told:
-    """Term-weighted value at the Bayes threshold, which accepts a score of at least -logit(Ptar):
+    """Term-weighted value at the Bayes threshold, -logit(Ptar):
     `1 - mean_q Pmiss(q) - beta mean_q Pfa(q)`.
 
     Range [-beta, 1]; higher is better. Naive baseline: 0 (everything is rejected).

@@ -276,7 +276,8 @@ def _choose(given: object, known: Sequence[str], what: str) -> None:
 F4DE = "f4de"
 #: Quirks of NIST's scorer F4DE that an argument ``compat`` can name, each with a description
 #: (:ref:`table <compat-of-terms>`). The name ``f4de`` stands for all of them. ``compat`` can also
-#: name ``refuse-inconsistent``, which is not in ``COMPAT``.
+#: name ``refuse-inconsistent``, which is not in ``COMPAT``: a list is then refused if a rejected
+#: detection has a higher score than an accepted one.
 COMPAT: Mapping[str, str] = {
     "fold-later-words": (
         "upper and lower case differ in the first word of a term only, if they do in the queries"

@@ -151,7 +151,7 @@ class Reference:
 
     @cached_property
     def document_units(self) -> tuple[Factor, Codes]:
-        """Factor whose units are the documents, and the number of the unit of each document."""
+        """Factor whose units are the documents, and the index of the unit of each document."""
         return Factor.encode("document", self.documents["document"].to_numpy())
 
 
@@ -199,8 +199,8 @@ class Search:
     problems : tuple of str
         Warnings about the data.
     took : mapping of str to float
-        Resources of indexing and searching together: hours of ``cpu`` and ``gpu``, GB-hours of
-        ``memory``; hours of ``waiting`` for the search only. Empty if nothing was recorded.
+        Hours of ``cpu`` and ``gpu`` and GB-hours of ``memory``, of indexing plus searching; hours
+        of ``waiting``, of searching only. Empty if nothing was recorded.
     unrecorded : tuple of str
         Phases (indexing, searching) whose resources were not recorded.
     beside : object, optional

@@ -62,8 +62,8 @@ def cer(totals: Totals, _: Application) -> Result:
 def mer(totals: Totals, _: Application) -> Result:
     """Match error rate, the share of aligned positions that are wrong: `errors / (errors + hits)`.
 
-    Errors are those of `wer`, and hits are the right words. The value can depend on which of
-    several alignments with the fewest errors is used. Range [0, 1]; lower is better. Naive
+    Errors are those of `wer`, and hits are the right words. If several alignments have the fewest
+    errors, the value can depend on which of them is used. Range [0, 1]; lower is better. Naive
     baseline: 1.0 (an empty output). Undefined if the reference has no words. Morris, Maier and
     Green, "From WER and RIL to MER and WIL", Interspeech 2004.
     """

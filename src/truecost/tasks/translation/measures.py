@@ -109,8 +109,8 @@ def chrf(totals: Totals, _: Application) -> Result:
 def chrf_words(totals: Totals, _: Application) -> Result:
     """chrF++: chrF2 whose precision P and recall R also include n-grams of one and two words.
 
-    Words are separated by spaces. A punctuation mark at the end of a word, or otherwise at its
-    start, is a separate word. Range [0, 100]; higher is better. Naive baseline: 0 (an empty
+    Words are separated by spaces. A punctuation mark at the end of a word (if there is none,
+    at its start) is a separate word. Range [0, 100]; higher is better. Naive baseline: 0 (an empty
     output). Undefined if the references have no characters. Popović 2017.
     """
     return _character_f(totals, "chrf_words", CHARACTER_ORDER + WORD_ORDER)

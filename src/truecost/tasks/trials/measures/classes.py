@@ -36,24 +36,24 @@ def _paid(totals: Totals, what: str) -> tuple[Floats, Floats]:
 
 
 def accepted_cost(totals: Totals, _: Application) -> Result:
-    """Expected cost when any accepted label is right: mean over trials of `min_{k in A} c[k, d]`.
+    """Expected cost if any accepted label counts as right: mean of `min_{k in A} c[k, d]`.
 
-    A is the set of accepted labels of the trial, and d is its decision. Range [0, largest cost] in
-    the unit of the costs; lower is better. Naive baseline: the best constant decision when any
-    accepted label is right, chosen again in each replicate. Equal to `expected_cost` with the
-    priors of the data if each trial has one label. Ferrer et al. 2024, sections 3.1 and 3.7.
+    A is the set of accepted labels of a trial, and d is its decision; the mean is over trials.
+    Range [0, largest cost] in the unit of the costs; lower is better. Naive baseline: the best
+    constant decision, chosen again in each replicate. Equal to `expected_cost` with the priors of
+    the data if each trial has one label. Ferrer et al. 2024, sections 3.1 and 3.7.
     """
     return _paid(totals, "cost")
 
 
 def accepted_nec(totals: Totals, _: Application) -> Result:
-    """Expected cost when any accepted label is right, divided by that of the best constant
+    """Expected cost if any accepted label counts as right, divided by that of the best constant
     decision.
 
-    Range [0, inf); lower is better. Naive baseline: 1.0 (the best constant decision when any
-    accepted label is right). Undefined if the best constant decision costs nothing, because one
-    label is accepted for all trials. Equal to `nec` with the priors of the data if each trial has
-    one label. Ferrer et al. 2024, sections 3.5 and 3.7.
+    Range [0, inf); lower is better. Naive baseline: 1.0 (the best constant decision). Undefined if
+    the best constant decision costs nothing, because one label is accepted for all trials. Equal to
+    `nec` with the priors of the data if each trial has one label. Ferrer et al. 2024, sections 3.5
+    and 3.7.
     """
     cost, naive = _paid(totals, "cost")
     return share(cost, naive), 1.0

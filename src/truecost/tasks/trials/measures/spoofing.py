@@ -102,9 +102,9 @@ def a_dcf(totals: Totals, _: Application, costs: Costs) -> Result:
     and Ps are the priors of targets, nontargets and spoofed trials; Cm, Cf and Cs are the costs of
     a rejected target, an accepted nontarget and an accepted spoofed trial; Pspoof is the share of
     spoofed trials that are accepted. The parameter states the priors and costs:
-    `target=0.9+nontarget=0.05+spoof=0.05+miss=1+fa=10+spoof_fa=20`, or the name of these values,
-    `shim-2024`. Range [0, 1]; lower is better. Naive baseline: 1 (all rejected or all accepted).
-    Undefined without targets, nontargets or spoofed trials. Shim et al. 2024, Eq. 3.
+    `target=0.9+nontarget=0.05+spoof=0.05+miss=1+fa=10+spoof_fa=20`. The default `shim-2024` stands
+    for these values. Range [0, 1]; lower is better. Naive baseline: 1 (all rejected or all
+    accepted). Undefined without targets, nontargets or spoofed trials. Shim et al. 2024, Eq. 3.
     """
     return _least(_costs_at(totals, costs)), 1.0
 
