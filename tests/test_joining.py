@@ -154,7 +154,7 @@ def test_ids_of_one_hash_are_no_repeated_ids(monkeypatch):
     refuse_repeated("here", pl.Series(["a", "b", "c"]))
     with pytest.raises(InputError, match="1 id occurs more than once: b"):
         refuse_repeated("here", pl.Series(["a", "b", "b"]))
-    with pytest.raises(InputError, match="one row, but 6 rows have 2 ids: if it is a column of un"):
+    with pytest.raises(InputError, match="one row, but 6 rows have 2 ids: if these are un"):
         refuse_repeated("here", pl.Series(["a", "b"] * 3))
 
 

@@ -98,7 +98,7 @@ ELSEWHERE = {  # what people look for as a command of a task, or as an option, a
 OF_REFERENCE = ("--rttm", "--key", "--reference", "--labels")
 MEANT = {  # the option that is meant by another word: the first one that a command has
     **dict.fromkeys(("reference", "ref", "truth", "ground_truth", "gold"), OF_REFERENCE),
-    **dict.fromkeys(("terms", "queries", "keyword"), ("--kwlist",)),
+    **dict.fromkeys(("queries", "keyword"), ("--kwlist",)),
     **dict.fromkeys(("cluster", "group", "speaker"), ("--unit",)),
     **dict.fromkeys(("confidence", "ci", "alpha"), ("--level",)),
     **dict.fromkeys(("n_boot", "n_bootstrap", "resample"), ("--replicates",)),

@@ -300,7 +300,8 @@ def _check_costs(costs: Sequence[Sequence[float]]) -> None:
         )
     if not all(_in_range(c) and c >= 0 for row in costs for c in row):
         shown = matrix_text(costs)
-        raise UsageError(f"the cost matrix {shown} has an entry that is neither 0 nor{RANGE[1:]}")
+        said = f"has an entry below 0, or a positive one that is not{RANGE[1:]}"
+        raise UsageError(f"the cost matrix {shown} {said}")
 
 
 @dataclass(frozen=True)
