@@ -32,12 +32,12 @@ class Cubic(Fitted):
     """Calibrator by a cubic polynomial p: llr = logit p(score) - logit P, in nats.
 
     p = c0 + c1 z + c2 z^2 + c3 z^3 with z = (2 score - low - high) / (high - low), from -1 to 1,
-    where `low` and `high` are the lowest and the highest training score. If the polynomial
-    decreases (in the ranges `falls` of the scores) or is outside [0, 1] (in the ranges `leaves`), a
-    monotone spline (`fallback`) replaces it. A score outside the range of the training scores has
-    the value of the nearest training score. p is clipped to [clip, 1 - clip] with clip = 1 / (n +
-    2) for n training trials, so that likelihood ratios are finite; 1 / (n + 2) is Laplace's
-    probability of a class that does not occur in n trials.
+    where `low` and `high` are the lowest and the highest training score. `falls` and `leaves`
+    are the ranges of scores in which the polynomial decreases, or is outside [0, 1]. If there are
+    any, a monotone spline (`fallback`) replaces the polynomial. A score outside the range of the
+    training scores has the value of the nearest training score. p is clipped to [clip, 1 - clip]
+    with clip = 1 / (n + 2) for n training trials, so that likelihood ratios are finite; 1 / (n + 2)
+    is Laplace's probability of a class that does not occur in n trials.
 
     Examples
     --------

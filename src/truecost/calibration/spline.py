@@ -55,11 +55,11 @@ class Spline(Fitted):
 
         The default of the smoothing is one of 100, 10, ..., 1e-6. It is chosen by cross-validation:
         the largest value whose loss exceeds the lowest loss by at most the standard error of the
-        paired difference (Breiman et al. 1984, section 3.4.3). The 5 folds have equal shares of
-        each class and are drawn with a fixed seed. Values below 0.1 / n are excluded, where n = 1 /
-        sum of (weights in the loss)^2 is the effective number of trials: with such small values, a
-        few overlapping trials would give llrs of hundreds of nats. If a fold cannot be fitted with
-        a value, this value and all smaller ones are excluded.
+        paired difference (Breiman et al. 1984, section 3.4.3). Each of the 5 folds has a fifth of
+        each class; the folds are drawn with a fixed seed. Values below 0.1 / n are excluded, where
+        n = 1 / sum of (weights in the loss)^2 is the effective number of trials: with such small
+        values, a few overlapping trials would give llrs of hundreds of nats. Values with which a
+        fit to four of the folds fails are excluded, and so are all smaller values.
 
         With more than 5,000 trials, each interval is divided into 50 parts, and the trials of a
         class in one part are replaced by their mean. The time of a fit then depends little on the

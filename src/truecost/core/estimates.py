@@ -48,7 +48,7 @@ class Context:
         Decision threshold for each measure, by name.
     errors : mapping of str to float
         Number of errors by kind: `misses`, `false_alarms`, `""` (all errors), and `costs` (the
-        kind of errors that causes most of the cost). See `Measure.errors`.
+        errors of the kind that causes most of the cost). See `Measure.errors`.
     part_counts, part_signatures, part_errors : mapping of str to mapping or str
         Counts, settings and errors of single parts of the evidence, by name of the part. Only rows
         of measures that use a part contain the entries of this part.

@@ -44,9 +44,9 @@ class Evidence:
     parts : mapping of str to Tally or Ranking
         Tallies (sums by unit) and rankings (sorted scores), by name.
     outer : tuple of Factor
-        Factors whose units are not summed: each unit is a cell of a tally, and the measure applies
-        the weights of the units itself (`Totals.weights`). Example: queries, for a mean over
-        queries.
+        Factors whose units are not summed: each unit is a cell of a tally, and the function of the
+        measure applies the weights of the units (`Totals.weights`). Example: queries, for a mean
+        over queries.
     """
 
     parts: Mapping[str, Part]

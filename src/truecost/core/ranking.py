@@ -125,7 +125,7 @@ class Ranking:
         return Ranking(scores, slots, self.codes, self.extra)
 
     def take(self, places: npt.NDArray[np.int64], sides: UnitColumns | None = None) -> "Ranking":
-        """Ranking of the trials at `places`, which ascend. `sides` can give other units."""
+        """Ranking of the trials at `places` (ascending positions). `sides` can give other units."""
         units = UnitIndex(self.slots.factors, self.slots.codes[places]) if sides is None else None
         extra = self.extra[places] if len(self.extra) else self.extra
         units = units or UnitIndex.join(sides or ())

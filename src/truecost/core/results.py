@@ -70,15 +70,16 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     factors : tuple of str
         Names of the resampled factors, without those that the plan holds fixed.
     n_units : int
-        Number of units (crossed factors: of the factor with the fewest; method: of the test set).
+        Number of units; for crossed factors, of the factor with the fewest; for a method, of the
+        test set.
     units_by_factor : dict of str to int
-        Number of units of each factor, if several factors are crossed. For a method, the key
-        `COLUMN of METHOD` has the number of levels of the column in its runs.
+        Number of units of each factor, if several factors are crossed. For a method, a key such as
+        `seed of cnn` has the number of seeds in the runs of the method `cnn`.
     n_trials, item : int, str
         Number of scored trials (a trial with a soft label counts once), and their name in the
         singular: `trial`, `utterance`, `sentence` or `recording`.
     shown_in : str
-        Unit that readers see: `percent` (the row has shares), `currency EUR`, or empty (no unit).
+        Unit that readers see: `percent` (the row has shares), a currency (`currency EUR`) or empty.
     counts : dict of str to float
         Counts behind the value, by name:
 
@@ -93,7 +94,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         - `best_of`: number of systems scored so far on this evaluation set, if this system is best;
           `best_of_optimism`: largest bias of the value from choosing the best system.
         - Sums from which a measure of items is computed: words, n-grams, seconds of speaker time.
-        - Further results of a measure: `NAME` in the data, `NAME_mean`: mean over replicates.
+        - Further results of a measure: `NAME` (in the data) and `NAME_mean` (mean over replicates).
     rates : tuple of Kind
         Error rates that the value is computed from, each with its errors, trials and interval;
         empty for measures without error rates.
@@ -111,36 +112,35 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
           trials make the interval too narrow;
         - `items_as_units`: as `trials_as_units`, for utterances or sentences;
         - `crossed`: several factors, or two units in each trial; the interval is conservative;
-        - `few_units`: fewer than 20 units (percentile and bca intervals), or fewer than a measure
+        - `few_units`: fewer than 20 units (percentile and bca intervals), or fewer than the measure
           needs (auto); the interval may be too narrow;
         - `few_effective_units`: a few units determine most of the value;
         - `clustered_errors`: the effective number of units (Kish 1965) is below 20, and units have
           several trials each, so that the correlation within units is uncertain;
-        - `rare_losses`: the value is a mean of losses over at most 50 trials of a class, each its
-          own unit, so rare large losses may be missing from the data;
+        - `rare_losses`: the value is a mean of losses over at most 50 trials of a class, and each
+          trial is a unit, so rare large losses may be missing from the data;
         - `in_order`: units in order of time may be correlated more than the interval assumes;
         - `few_runs`: a method has fewer than 20 runs; the interval may be too narrow;
         - `few_errors`: fewer than 10 errors, or fewer than 10 correct trials, of a class or kind;
-        - `no_spread`: the interval has no width, although the value is not the naive baseline;
-        - `combined`: few units (`counts["carrying"]`) determine the difference, so its interval
-          combines those of both systems. This interval contains 0, but the paired percentile
+        - `no_spread`: the interval has no width, but the value is not that of the naive baseline;
+        - `combined`: few units (`counts["carrying"]`) determine the difference. Its interval, which
+          combines the intervals of both systems, contains 0, but the paired percentile
           interval (`counts["paired_lower"]`, `counts["paired_upper"]`) does not;
         - `undefined_replicates`: the measure is undefined in some replicates;
         - `uncorrected`: the value uses machine labels alone (AB/BA); it is right only if these
           labels are calibrated in each cell;
         - `other_side`: a ratio is above 1 by machine labels and below 1 by human labels, or the
           reverse, and one of the two intervals excludes 1;
-        - `label_mix`: the arms differ in the mix of labels; the pooled estimate assumes one mix;
+        - `label_mix`: the arms have different mixes of labels; the pooled estimate assumes one mix;
         - `small_cells`: fewer than 5 items of the counted label in a cell (AB/BA), so the interval
           is by the delta method;
         - `broken_replicates`: more than 1% of the replicates are undefined or infinite, so the
           interval is by the delta method;
         - `few_labels`: fewer than 100 human labels in a cell; the corrected interval is widened;
         - `clipped`: the corrected total of a cell (AB/BA) was outside its range and was clipped;
-        - `not_llrs`: Cnxe needs log-likelihood ratios, but the file does not declare its scores as
-          such;
+        - `not_llrs`: Cnxe needs log-likelihood ratios, but the scores are not declared as such;
         - `nothing_below`: no detection was submitted below the decision threshold;
-        - `floor_costs`: trials without a submitted score cost more than with the prior alone;
+        - `floor_costs`: trials without a submitted score cost more than the naive baseline;
         - `floors_differ`: the lowest submitted scores of the queries differ much;
         - `vanished`: in some replicates a query has no targets;
         - `uninformative`: the best affine map does not increase with the score;
@@ -294,9 +294,9 @@ class Estimate(Row, frozen=True, kw_only=True, eq=False):
         up.
 
         n is the present number of units and h the present half-width, which is proportional to 1 /
-        sqrt(n). The factor 1.2 allows for the spread of half-widths: with the factor, 87% of such
-        studies reach w, without it 57%. If h is at most w, the result is at most n. With several
-        crossed factors, n is the number of units of the factor with the fewest units.
+        sqrt(n). The factor 1.2 allows for the spread of half-widths: 87% of studies with this
+        number of units reach w, without the factor 57%. If h is at most w, the result is at most n.
+        With several crossed factors, n is the number of units of the factor with the fewest units.
 
         Parameters
         ----------
@@ -359,9 +359,9 @@ class Comparison:
 
     @property
     def verdict(self) -> Side:
-        """Verdict by the interval of the difference: `better` or `worse` if it excludes 0, `same`
-        if both systems are equal in all replicates, otherwise `inconclusive` (also if the interval
-        has no width, or more than 5% of the replicates are undefined).
+        """Verdict by the interval of the difference: `same` if both systems are equal in all
+        replicates; `inconclusive` if the interval contains 0 or has no width, or more than 5% of
+        the replicates are undefined; otherwise `better` or `worse`.
         """
         return verdict_of(self.difference)
 

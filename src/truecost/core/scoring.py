@@ -105,7 +105,7 @@ class Scoring:
         return cast("Chosen", self.choices)
 
     def refuse_bca_of_samples(self) -> None:
-        """Raise UsageError if `method` is "bca", which is not defined for weighted samples."""
+        """Raise UsageError if `method` is "bca": BCa is not defined for weighted samples."""
         if self.method == "bca":
             raise UsageError(
                 "bca intervals are not defined for weighted samples (inverse inclusion "

@@ -9,7 +9,8 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     """One line of a leaderboard: the rank of a system, and how certain it is.
 
     Comparisons of systems are corrected for the number of pairs (step-down procedure of Romano and
-    Wolf 2005): with the probability of the confidence level, all ranks are right together.
+    Wolf 2005): with the probability of the confidence level, no comparison wrongly calls a
+    system better.
 
     Attributes
     ----------
@@ -21,11 +22,12 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     value, lower, upper : float or None
         Value of the system and its confidence interval.
     place_lower, place_upper : int or None
-        Best and worst place that the system may have (1: best); the intervals of all systems are
-        right together, like the ranks. None if the value is undefined.
+        Best and worst place that the system may have (1: best). With the probability of the
+        confidence level, the true places of all systems are within these limits. None if the value
+        is undefined.
     may_be_best : bool or None
         Whether the system may be the best: no other system is better, neither in the corrected
-        comparisons nor in the test for the best system of Hsu (1981). None if the value is
+        comparisons nor in the test of Hsu (1981) for the best system. None if the value is
         undefined.
     difference, difference_lower, difference_upper : float or None
         Difference from the first system, with its paired interval, which is not corrected; None for

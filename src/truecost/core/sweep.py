@@ -100,7 +100,7 @@ class Sweep:
     def minimum_at(
         self, miss_cost: npt.ArrayLike, fa_cost: npt.ArrayLike, ties: bool = False
     ) -> tuple[Floats, Floats]:
-        """Minimum over thresholds as in `minimum`, and its threshold; both float64 (replicates,).
+        """Minimum as in `minimum`, and the threshold of the minimum; both float64 (replicates,).
 
         The threshold is infinite if it is best to reject all trials; it has no meaning if the
         minimum is NaN. With `ties`, the threshold is the lowest one with the minimum (slower);

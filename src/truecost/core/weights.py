@@ -265,14 +265,15 @@ class Weights:
         """Jackknife of one factor: each replicate leaves out one group of units.
 
         If the factor has strata, the other units of a stratum with n units, of which r are left
-        out, get the weight n / (n - r), so that the stratum keeps its share.
+        out, get the weight n / (n - r), so that the total weight of the stratum stays n.
 
         Parameters
         ----------
         factor : Factor
             Factor whose units are left out.
         groups : Groups, optional
-            Groups of units. Default: each unit, or about 1,000 groups if there are more units.
+            Groups of units. Default: each unit is a group; more than 1,000 units are divided into
+            about 1,000 groups.
         factors : mapping of str to Factor, optional
             Other factors of the evidence; their units have weight 1.
         """
@@ -284,7 +285,7 @@ class Weights:
         """Ranges (start, stop) of replicates, in order, whose weights take at most about 64 MB.
 
         A range has 8 to 256 replicates; the last one can have fewer. `cells` is the number
-        of cells of the evidence, for which memory is needed too.
+        of cells of the evidence: the sums of the cells need memory, too.
         """
         # Weights of a factor with sizes are twice as wide.
         slots = 1 + sum(len(f) * (1 if f.sizes is None else 2) for f in self.factors.values())

@@ -147,9 +147,9 @@ def read(
         For Kaldi text, trn, CTM and RTTM: whether a file without records is accepted, such as the
         output of a system that found nothing.
     metadata : bool
-        Whether the file is a table of metadata. A table of metadata may have lines of two fields
-        (`utt1 babble`) and no header; the argument `column` of `join_metadata` then names the
-        second column (with `id.noise`, its name is `noise`).
+        Whether the file is a table of metadata. A table of metadata can be a list without a header,
+        with two fields in each line (`utt1 babble`). The argument `column` of `join_metadata` then
+        names the second column: `id.noise` gives it the name `noise`.
 
     Returns
     -------

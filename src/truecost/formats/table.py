@@ -38,7 +38,7 @@ class Table:
     lines : ndarray of int64, shape (rows,), optional
         Line number of each row, for formats with other lines between rows.
     files : sequence of (int, str)
-        For a folder that is read as one file: the first row of each file, and its name.
+        For a folder that is read as one file: index of the first row and name of each file.
     noun : str
         Name of the numbered parts in messages, such as `line` or `object`.
     ordered : bool
@@ -90,7 +90,7 @@ class Table:
 
     @property
     def headless(self) -> str:
-        """First words of a message on a missing column if the header is missing; else empty."""
+        """First words of a message on a missing column if the file has no header; else empty."""
         return "" if self.in_memory else without_header(self.columns)
 
     def where(self, row: int) -> str:
@@ -151,7 +151,7 @@ class Table:
         UsageError
             If the column does not exist.
         InputError
-            If the column is a matrix, or contains other text or numbers of a size above 1e70.
+            If the column is a matrix, or contains other text or absolute values above 1e70.
         """
         self.require(name, meaning)
         if name in self.matrices:

@@ -44,7 +44,7 @@ def check(gates: Iterable[Gate], rows: Sequence[Row]) -> tuple[Verdict, ...]:
     -------
     tuple of Verdict
         Verdicts in the order of the gates. If a gate names no system, it has a verdict for each
-        system; if it names no application or collection, a verdict for each of these.
+        system; if it names no application (or collection), a verdict for each one.
 
     Raises
     ------

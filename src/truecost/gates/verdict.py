@@ -26,7 +26,7 @@ FORM = "write MEASURE:KEY=VALUE,..., such as act_dcf:max_upper=0.3"
 
 
 def parse_gate(text: str) -> Gate:
-    """A gate from text: `MEASURE:KEY=VALUE,KEY=VALUE`, or `MEASURE<=LIMIT`.
+    """A gate from text: `MEASURE:KEY=VALUE,KEY=VALUE`, `MEASURE<=LIMIT` or `MEASURE>=LIMIT`.
 
     MEASURE may have a parameter (`eer:nearest`). Each KEY is an attribute of
     :class:`truecost.Gate`.
@@ -203,7 +203,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         n ((z + 0.84) / z * a / w)^2.
 
         - n: present number of units;
-        - a: distance from the value to the end of the interval on the other side of the limit;
+        - a: distance from the value to the end of the interval beyond the limit;
         - w: distance from the value to the limit;
         - z: normal quantile (1.96 at a level of 95%).
     hours_needed : int or None
@@ -247,7 +247,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def apart(self) -> float:
-        """Limit of the gate; values are printed with enough digits to differ from it."""
+        """Limit of the gate. Values are printed with enough digits to differ from the limit."""
         return self.limit
 
     @property

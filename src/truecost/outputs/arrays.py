@@ -109,7 +109,7 @@ def count_translations(
     ----------
     references : iterable of str, length N, or several such iterables
         Reference translation of each sentence, or several lists of references. Each list has an
-        entry for each sentence; "" if the sentence has no such reference.
+        entry for each sentence: a reference, or "" for none.
     hypotheses : iterable of str, length N
         Output of the system for each sentence; "" for an empty output.
     tokenizer : str
@@ -191,21 +191,21 @@ def count_diarization(
         Segments of the reference and of the output, with the columns ``recording``, ``speaker``,
         ``start`` and ``end`` (in seconds).
     collar : float
-        Seconds on each side of every boundary of a reference segment that are not scored. Default:
+        Unscored time before and after every boundary of a reference segment, in seconds. Default:
         0.
     skip_overlap : bool
         Do not score times at which several reference speakers speak. Default: False.
     mapping : {"scored", "evaluated"}
-        Times that count for the mapping of output speakers to reference speakers. The mapping makes
-        their common speaking time as long as possible. ``scored`` (default): only scored times.
-        ``evaluated``: all times.
+        Times that count for the mapping of output speakers to reference speakers. The mapping
+        maximises the common speaking time of mapped speakers. ``scored`` (default): only scored
+        times. ``evaluated``: all times.
     uem : mapping of str to array_like, or frame of polars or pandas, optional
         Scored regions, with the columns ``recording``, ``start`` and ``end``. Default: in
         each recording, from the first start to the last end in reference and hypothesis.
     tolerance, merge_gaps : float
-        Settings of the voice-activity measures, in seconds: ``tolerance`` on each side of every
-        boundary of reference speech is not scored; pauses shorter than ``merge_gaps`` count as
-        speech. Default: 0.
+        Settings of the voice-activity measures, in seconds: ``tolerance`` is the unscored time
+        before and after every boundary of reference speech; pauses shorter than ``merge_gaps``
+        count as speech. Default: 0.
     allow_duplicates : bool
         Count repeated segments once. Default: a repeated segment is an error.
     measures : iterable of str, or str

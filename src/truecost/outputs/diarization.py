@@ -67,16 +67,16 @@ class DiarizationOptions(FileOptions):
     Parameters
     ----------
     collar : float
-        Seconds on each side of every boundary of a reference segment that are not scored. Default:
+        Unscored time before and after every boundary of a reference segment, in seconds. Default:
         0.
     skip_overlap : bool
         Do not score times at which several reference speakers speak. Default: False.
     mapping : {"scored", "evaluated"}
-        Times that count for the mapping of output speakers to reference speakers. The mapping makes
-        their common speaking time as long as possible. ``scored`` (default): only scored times.
-        ``evaluated``: all times, including collars and overlapping speech, as in md-eval.
+        Times that count for the mapping of output speakers to reference speakers. The mapping
+        maximises the common speaking time of mapped speakers. ``scored`` (default): only scored
+        times. ``evaluated``: all times, including collars and overlapping speech, as in md-eval.
     tolerance : float
-        Seconds on each side of every boundary of reference speech that are not scored, for
+        Unscored time before and after every boundary of reference speech, in seconds, for
         voice-activity measures only. Default: 0.
     merge_gaps : float
         For voice-activity measures only: pauses shorter than this, in seconds, count as speech, in

@@ -169,13 +169,13 @@ class Items(Rows):
         )
 
     def right(self) -> tuple[pl.DataFrame, ...]:
-        """Ids and references; their hash names the evaluation set in the ledger of `--ledger`."""
+        """Ids and references; their hash identifies the evaluation set in the results ledger."""
         ids = pl.DataFrame({"id": [str(one) for one in self.ids.tolist()]})
         return ids, *self.sources[:-1], pl.DataFrame({"reference": [self.reference]})
 
     def outputs(self) -> tuple[pl.DataFrame, ...]:
-        """Output of the system, or its counts if there are no files; its hash names it in the
-        ledger.
+        """Content of the output file, or the counts if there is no file. The hash of this content
+        identifies the system in the results ledger.
         """
         counts = {f"{p}.{n}": v for p, of in self.parts.items() for n, v in of.items()}
         return self.sources[-1:] or (pl.DataFrame(counts),)

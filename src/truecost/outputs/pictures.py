@@ -159,7 +159,7 @@ def by_unit(found: Sequence[Units], *, title: str = "") -> Picture:
     Raises
     ------
     UsageError
-        If there are no units, several measures, or different units.
+        If there are no units, or `found` has several measures or different units.
     """
     _check(found)
     row, factor, names = found[0].row, found[0].factor, found[0].names
@@ -248,7 +248,7 @@ def paired_units(found: Sequence[Units], *, title: str = "") -> Picture:
     axis, the other system on the y axis.
 
     A unit with equal values is on the diagonal. A larger dot represents more reference data. An
-    arrow on the edge represents a unit that is far worse than others.
+    arrow on the edge represents a unit that is far worse than the others.
 
     Parameters
     ----------

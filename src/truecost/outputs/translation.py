@@ -162,8 +162,8 @@ def count(
     Parameters
     ----------
     references : sequence of Table
-        A table for each reference, with the same sentences. Units and subsets use the columns of
-        the first table.
+        A table for each reference; all tables have the same sentences. Units and subsets use the
+        columns of the first table.
     hypothesis : Table
         Table of the output.
     options : TranslationOptions

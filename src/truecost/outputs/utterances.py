@@ -36,8 +36,9 @@ class TextOptions(FileOptions):
         Steps of the text normalisation, in their order (`truecost list normalisations`). Default:
         none.
     by : str, optional
-        Columns that identify an utterance instead of its id, joined by +. Texts of the same
-        utterance are joined in the order of time. Default: the id; for SegLST, the recording.
+        Columns that identify an utterance instead of its id, with + between the names. Texts of the
+        same utterance are concatenated in the order of time. Default: the id; for SegLST, the
+        recording.
     outside : {"error", "drop"}
         Handling of words of a CTM file outside all segments of the reference: ``error`` refuses
         them, ``drop`` leaves them out.

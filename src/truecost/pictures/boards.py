@@ -37,7 +37,7 @@ def gates(verdicts: Sequence[Verdict], *, title: str = "") -> Picture:
     Parameters
     ----------
     verdicts : sequence of Verdict
-        Results of `truecost.gates.check` for one measure; either all on values, or all on
+        Results of `truecost.gates.check` for one measure. The gates are all on values, or all on
         differences.
 
     Raises
@@ -95,7 +95,7 @@ def leaderboard(
     first.
 
     A filled dot marks a system that is not distinguishable from the first one; a hollow dot marks a
-    worse system. An arrow represents a value more than eight times as bad as the median.
+    worse system. An arrow represents a value more than eight times as bad as the median value.
 
     Parameters
     ----------
@@ -213,7 +213,7 @@ def stacks(
     scale: Scale = "",
     title: str = "",
 ) -> Picture:
-    """Stacked bars: amounts of several kinds, one bar for each name.
+    """Stacked bars: amounts of several kinds; each bar has a name, and a part for each kind.
 
     Parameters
     ----------

@@ -182,9 +182,9 @@ class Picture:
     caption : str
         Explanation in one or two sentences.
     table : Table, optional
-        Numbers of the picture. Default: a table of the dots, cells and lines with a label.
+        Numbers of the picture. Default: a table of the dots, cells and lines that have a label.
     columns : tuple
-        For an axis of rows, texts beside the rows: pairs of a heading and one text for each row.
+        For an axis of rows, texts beside the rows: pairs (heading, texts), one text for each row.
     key : tuple
         Legend: pairs of a kind of mark and its meaning.
     parts, shades : tuple of str
@@ -342,8 +342,8 @@ class Picture:
         return save(self, Path(path))
 
     def matplotlib(self, ax: "Axes") -> "Axes":
-        """Draw the picture on axes of matplotlib, which must be installed. A matrix of cells raises
-        UsageError.
+        """Draw the picture on axes of matplotlib, which must be installed. A picture with cells
+        raises UsageError.
 
         Parameters
         ----------

@@ -175,7 +175,7 @@ def forest(
     """Forest plot of one measure: value and interval of each system, by subset.
 
     An interval that is longer than the axis ends in an arrow. An arrow also represents a value that
-    is more than eight times as bad as the median.
+    is more than eight times as bad as the median value.
 
     Parameters
     ----------

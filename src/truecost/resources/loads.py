@@ -85,8 +85,8 @@ def load_of(
     audio_s : float
         Duration of the searched audio in seconds. If it is 0, the speed factors are undefined.
     indexing, searching : Resources, optional
-        Resources of each phase, from :func:`truecost.resources.phase_of`. If they are missing, the
-        values of this phase are None. For a system without an indexing phase, record a program that
+        Resources of each phase, from :func:`truecost.resources.phase_of`. If one is missing, the
+        values of its phase are None. For a system without an indexing phase, record a program that
         does nothing (`truecost resources -- true`).
     query_s : float, optional
         Duration of all spoken examples of all queries in seconds. Leave it out if queries are

@@ -101,7 +101,7 @@ class Study(
         Subsets of the data, by name: a column (each value of the column is a subset) or a condition
         such as `duration < 2`.
     own : dict of str to table
-        Tables that only one task has, by name, such as ``[terms]`` (see ``Study.table``).
+        Tables that belong to a single task, by name, such as ``[terms]`` (see ``Study.table``).
     source, loop, learner, strategy, expert, sweep : table
         Settings of a live run, in which a learner asks questions and an event log is written.
     help : HelpTable
@@ -230,23 +230,21 @@ class Study(
         return found
 
     def given(self, name: str) -> dict[str, Any]:
-        """Keys and values of the table of a task by its name, such as "terms"; empty if the study
-        has no such table.
+        """Keys and values of the table of a task, by the name of the table, such as "terms"; empty
+        if the study has no such table.
         """
         table = self.own.get(name)
         return {} if table is None else table.given()
 
     def with_table(self, table: PartialTable) -> Self:
-        """A copy of the study with this table of a task, which replaces a table of the same
-        name.
-        """
+        """A copy of the study with this table of a task; a table of the same name is replaced."""
         return msgspec.structs.replace(self, own={**self.own, table.__table__: table})
 
     def applied(self) -> dict[str, ApplicationTable]:
         """The applications by name, each with a single prior.
 
         If the study names no applications, the single application has the name "". An application
-        with several priors becomes several applications.
+        with several priors becomes one application for each prior.
         """
         tables = self.applications or {"": self.application}
         found = (_by_prior(table, name) for name, table in tables.items())

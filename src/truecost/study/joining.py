@@ -123,8 +123,8 @@ def join_metadata(
     table : Table
         Table to which columns are added.
     metadata : Table
-        Table in which the values are looked up: in its column `id`, or else in its column with the
-        same name as in `table`, or else in its first column. It may contain more rows than needed.
+        Table in which the values are looked up: in its column `id`, or else in the column that
+        `column` names, or else in its first column. It may contain more rows than needed.
     column : str
         Column of `table` whose values are looked up. Default: the ids.
 

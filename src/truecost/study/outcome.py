@@ -250,8 +250,8 @@ class Outcome(Shown):
         Result of :func:`truecost.plan`: for each value, the half-width of its interval, the wanted
         half-width, and the number of units needed.
     checks : mapping of str to sequence of Check, optional
-        Result of :func:`truecost.validate`: checks of each system, by its name (preceded by the
-        collection, if there are several).
+        Result of :func:`truecost.validate`: checks of each system, by the name of the system.
+        With several collections, the name of the collection stands before it.
     valid : bool
         False if :func:`truecost.validate` found an error.
     """
@@ -274,7 +274,7 @@ class Outcome(Shown):
 
     @property
     def systems(self) -> tuple[Record, ...]:
-        """Data of each scored system, once even if there are several applications."""
+        """Data of the scored systems: each system once, even if there are several applications."""
         seen = {id(t): t for part in self.parts for t in part.systems}
         return tuple(seen.values())
 
@@ -296,8 +296,8 @@ class Outcome(Shown):
 
     @property
     def result(self) -> ResultFile:
-        """Content of `result.json` as a typed object. Tables, gates and the report are made of
-        it.
+        """Content of `result.json` as a typed object. Tables, gates and the report are made
+        from it.
         """
         every = (*(d for part in self.parts for d in part.described), *self.described)
         return ResultFile(
@@ -342,8 +342,8 @@ class Outcome(Shown):
         """Log the results in an experiment tracker: ``outcome.log(mlflow)``.
 
         Values and ends of intervals become metrics; tables and the report become artifacts. The
-        tracker must have the functions ``log_metrics`` and ``log_artifacts``, as MLflow. Default:
-        MLflow (extra `tracking`).
+        tracker must have the functions ``log_metrics`` and ``log_artifacts``, as MLflow has.
+        Default: MLflow (extra `tracking`).
         """
         from truecost.study.printing import log
 

@@ -52,8 +52,8 @@ def score_matrix(
         Description of a system, as `tc.lifelong.describe` returns it.
     state : {"base", "adapted", "impaired", "corrected", "penalised"}
         Scored output. `base`, `adapted`: before and after a person's help. `impaired`, `corrected`:
-        base output with the corrected parts made wrong or right. `penalised`: adapted score with
-        the penalty of the help.
+        base output in which the parts that the person corrected are wrong or right. `penalised`:
+        adapted score with the penalty of the help.
     beside : sequence of LifelongDescription
         Systems whose pictures are shown side by side with this one; all have common shades.
 

@@ -169,8 +169,8 @@ def phases(
     measure : {"imlm", "act_dcf"}
         Measure to draw.
     so_far : bool
-        Whether a value covers everything from the start of the stream to the end of a window. If
-        False, a value covers one window only.
+        Whether a value covers everything from the start of the stream to the end of a window of
+        consecutive batches. If False, a value covers one window only.
     beside : sequence of OnlineDescription
         Systems whose pictures are shown side by side with this one; all have a common axis of
         values.

@@ -149,8 +149,8 @@ def twv_by_threshold(found: Found, *, title: str = "") -> Picture:
     """Term-weighted value (TWV) against the threshold, with bands; dots mark the decisions in use
     and the maximum.
 
-    The TWV axis ends below 0 and below the lowest dot; a part of the curve may be lower still, and
-    is hidden. If the scores are log-likelihood ratios, a vertical line marks the Bayes threshold.
+    The TWV axis ends below 0 and below the lowest dot; lower parts of the curve are hidden. If the
+    scores are log-likelihood ratios, a vertical line marks the Bayes threshold.
 
     Parameters
     ----------

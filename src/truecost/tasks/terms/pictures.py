@@ -95,8 +95,8 @@ def alike(found: Found) -> bool:
 
 
 def queries_in_order(found: Found, *, title: str = "") -> Picture:
-    """Term-weighted values (TWV) of all queries, sorted from the lowest, against the share of the
-    queries.
+    """Term-weighted values (TWV) of all queries in ascending order, against their rank as a share
+    of the queries.
 
     Parameters
     ----------
@@ -183,10 +183,10 @@ def score_map(found: SearchDescription, *, title: str = "") -> Picture:
     """Empirical log-likelihood ratio against the score of detections, with the best affine
     calibration.
 
-    A dot is a bin with about equally many targets. The height of a dot is ln(share of all targets
-    that are in the bin / share of all nontargets that are in the bin), with an interval of two
-    standard errors. The pale bar is the range of the target scores of the bin. On the diagonal,
-    scores are calibrated log-likelihood ratios.
+    Each dot is a bin; all bins have about the same number of targets. The height of a dot is
+    ln(share of all targets that are in the bin / share of all nontargets that are in the bin), with
+    an interval of two standard errors. The pale bar is the range of the target scores of the bin.
+    On the diagonal, scores are calibrated log-likelihood ratios.
 
     Parameters
     ----------

@@ -235,9 +235,9 @@ def calibrate(
     fold : str or array_like of shape (N,), optional
         Fold of each trial: a column name of `trials.frame`, or an array. Default: folds by units.
     application : Application, optional
-        Application whose effective prior (for classes: priors) weights the classes in the loss, for
-        all methods except `pav`. Default: the shares of the classes in the training trials of each
-        fit.
+        Application. Its effective prior (for several classes, its priors) weights the classes in
+        the loss, for all methods except `pav`. Default: the shares of the classes in the training
+        trials of each fit.
     training_prior : tuple of float, optional
         Priors that posteriors contain (see `TrialsScoring`). Default: the shares in the training
         trials of each fit. Affine calibration does not depend on these priors.

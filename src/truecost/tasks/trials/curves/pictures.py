@@ -242,9 +242,9 @@ def reliability(curves: Sequence[Reliability], *, title: str = "") -> Picture:
     diagonal.
 
     The line is the best monotone calibration (pool adjacent violators). Dots are bins with about
-    equal numbers of trials, with intervals. The histogram above shows the frequency of the
-    predictions. For log-likelihood ratios, a bin with trials of one class only is a hollow mark on
-    the edge, and the line is interrupted.
+    equal numbers of trials, with intervals. A histogram above the diagram shows the frequency
+    of the predictions. For log-likelihood ratios, a bin with trials of one class only is a hollow
+    mark on the edge, and the line is interrupted there.
 
     The calibration error does not measure quality: a system that always predicts the prior is on
     the diagonal (Ferrer et al. 2024, section 3.6).

@@ -66,7 +66,7 @@ class Reliability:
     bin_seen, bin_lower, bin_upper : ndarray of float64, shape (bins,)
         Observed probability of each bin, at `prior`, with the ends of its interval.
     bin_trials : ndarray of float64, shape (bins,)
-        Number of trials of each bin, or their total weight.
+        Number of trials of each bin; if the trials have weights, their total weight.
     edges : ndarray of float64, shape (columns + 1,)
         Edges of the histogram of predictions: log-likelihood ratios for `llr`, otherwise
         probabilities.
