@@ -43,6 +43,8 @@ import pytest
 import truecost
 from browser import require, started, until
 from truecost.cli import run
+from truecost.report.pictures import chosen
+from truecost.study.directory import stored_story
 from truecost.tasks import find, names
 from truecost.tasks.measures import forget
 
@@ -64,6 +66,7 @@ REST = re.compile(r" (?=\||[12]?>)")  # where the shell goes on with what a comm
 BESIDE = re.compile(
     r"^!\[[^]]*\]\(([\w-]+\.svg)\)$", re.MULTILINE
 )  # a picture in the folder of the page
+DRAWN = re.compile(r"^\$ truecost report (\w+) --figure (\w+) -o ([\w-]+\.svg)$", re.MULTILINE)
 QUOTED = re.compile(r"'.*?'|\".*?\"")
 REPLAY = 'replay() { cat "$FOLDER/err" >&2; cat "$FOLDER/out"; return "$CODE"; }; replay '
 
@@ -116,14 +119,21 @@ def test_examples_of_a_page(page, folder, request):
 
     found = {block.start(): again(block) for block in in_order(text)}
     now = FENCE.sub(lambda block: found[block.start()], text)
+    beside = {*BESIDE.findall(text)}
+    for out, figure, name in (found for found in DRAWN.findall(text) if found[2] in beside):
+        narrow = folder / "narrow" / name  # the same picture for phones
+        narrow.parent.mkdir(exist_ok=True)
+        narrow.write_text(chosen(stored_story(folder / out), figure).svg(360.0), encoding="utf-8")
+        beside |= {f"narrow/{name}"}
     if os.environ.get("UPDATE_DOCS"):
         page.write_text(now, encoding="utf-8")
-        for name in BESIDE.findall(text):
+        for name in beside:
+            (page.parent / name).parent.mkdir(exist_ok=True)
             shutil.copyfile(folder / name, page.parent / name)
     elif now != text:
         lines = (text.splitlines(keepends=True), now.splitlines(keepends=True))
         pytest.fail("".join(difflib.unified_diff(*lines, f"{page}", "what it prints", n=1)))
-    for name in BESIDE.findall(text):
+    for name in beside:
         assert words_of(folder / name) == words_of(page.parent / name), f"{page.name}: {name}"
     if lacking:
         pytest.skip(f"{page.name}: all but the blocks of {', '.join(lacking)}, not installed here")

@@ -371,7 +371,7 @@ def _as_code(option: Declared, word: str) -> str:
     """The word after a flag as code, if it is a value and no part of the sentence."""
     if VALUE.fullmatch(word):
         return word
-    choices = {*map(str, option.words)}
+    choices = set() if option.many else {*map(str, option.words)}
     if "+" in word or (word and {*word.split("|")} <= choices):
         return " or ".join(f'"{one}"' for one in word.split("|"))
     return ""

@@ -69,7 +69,8 @@ class RecordedExpert:
         version : int
             Version of the model that receives help.
         where : str or None
-            Name of the set: `test`, `offline`, or None for the lifelong set.
+            What the answers are about: `test`: the test set; `offline`: earlier data (offline
+            help); None: the data that the version learns from.
 
         Raises
         ------

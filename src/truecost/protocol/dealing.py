@@ -227,8 +227,9 @@ class Level:
 
 @dataclass(frozen=True)
 class Balance:
-    """How well one column of a split divides the samples into sets: the size of each set, and the
-    deviation of each set size, class and condition from the wanted number of samples.
+    """How well one assignment of a split, such as its column `set` or `fold`, divides the samples:
+    the size of each set, and how far the numbers of samples of each set, class and condition (a
+    balanced column) are from the wanted numbers.
 
     Attributes
     ----------
