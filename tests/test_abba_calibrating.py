@@ -357,13 +357,13 @@ def test_poly3_falls_back_and_says_so():
     assert problem.endswith("a monotone spline is used instead (in 5 of 5 fits)")
     assert (found.probabilities == calibrate_machine(drawn(1500)).probabilities).all()
     assert (found.method, found.fallbacks) == ("spline", 5)
-    assert found.fitted == "spline (poly3 fell back in 5 of 5 folds)"
+    assert found.fitted == "spline (poly3 was unsuitable in 5 of 5 folds)"
 
 
 def test_a_spline_in_some_folds_is_told():
     found = calibrate_machine(drawn(120, seed=6, law=gentle), method="poly3")
     assert (found.method, found.fallbacks) == ("poly3", 2)
-    assert found.fitted == "poly3 (a spline in 2 of 5 folds)"
+    assert found.fitted == "poly3 (replaced by a spline in 2 of 5 folds)"
 
 
 def test_a_summary_is_plain():

@@ -146,8 +146,8 @@ def test_thresholds_of_a_grid_with_both_rules_and_a_test_set(result):
     assert variants == {"max-rfpr=0.4,by=upper", "min-rrecall=0.9,by=upper"}
     assert [i["file"] for i in found["inputs"]] == ["log.csv", "test.csv"]
     assert (
-        "log (direct): no threshold of B improves both ratios (by their values; their "
-        "intervals are not considered)" in found["remarks"]
+        "log (direct): no threshold of B gives an rrecall of at least 1 and an rfpr of at most 1 "
+        "(by their values; their intervals are not considered)" in found["remarks"]
     )
 
 
@@ -156,7 +156,7 @@ def test_the_chosen_threshold_is_shown(run):
     assert code == 0
     assert "threshold of B" in out
     assert "max-rfpr=0.4  0." in out
-    assert "both ratios (by their values; their intervals are not considered)" in err
+    assert "rfpr of at most 1 (by their values; their intervals are not considered)" in err
 
 
 def test_a_number_of_thresholds(result):
@@ -617,7 +617,7 @@ def test_a_polynomial_that_fell_back_is_no_polynomial(run, result, folder):
     assert (found["method"], found["fallbacks"]) == ("spline", 5)
     _, out, err = run(line)
     assert (
-        "fitted: spline (poly3 fell back in 5 of 5 folds) on 354 labels (folds5:by-user:seed0)"
+        "fitted: spline (poly3 was unsuitable in 5 of 5 folds) on 354 labels (folds5:by-user:seed0)"
         in err
     )
     figures = [cell for row in out.splitlines()[1:] for cell in row.split()[3:]]

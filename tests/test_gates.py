@@ -228,8 +228,8 @@ def test_a_value_beyond_the_limit_would_more_likely_fail():
     [verdict] = check([parse_gate("act_dcf:max_upper=0.25,system=A")], ROWS)
     assert verdict.verdict == "undecided"
     assert verdict.units_needed == 818
-    assert "the value itself, 0.30, lies above the limit 0.25" in verdict.message
-    assert "with more speakers, the gate would more likely fail (about 720 more)" in verdict.message
+    assert "the value, 0.30, is above the limit 0.25, but the interval" in verdict.message
+    assert "about 720 more speakers would probably make the gate fail" in verdict.message
 
 
 def test_a_value_on_the_limit_is_not_helped_by_data():

@@ -332,12 +332,12 @@ def test_the_false_alarm_axis_has_both(tmp_path):
     found = tc.score(FRAME, hours=12.0, measures=("act_dcf", "fa_per_hour"), **GIVEN)
     found.save(tmp_path / "out")
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
-    assert "below: false alarms an hour" in page
+    assert "below: false alarms per hour" in page
     assert f'"per_hour":{200 / 12:.12g}'[:18] in page.replace(" ", "")
     bare = tc.score(FRAME, measures="act_dcf", **GIVEN)
     bare.save(tmp_path / "bare")
     page = (tmp_path / "bare" / "report.html").read_text(encoding="utf-8")
-    assert "false alarms an hour" not in page.split("</script>")[-1]
+    assert "false alarms per hour" not in page.split("</script>")[-1]
 
 
 def test_an_undecided_gate_asks_for_hours():
@@ -355,7 +355,7 @@ def test_an_undecided_gate_asks_for_hours():
     assert int(more[2]) - int(more[1]) == 12
     assert (found.units_needed, found.hours_needed) == (None, int(more[2]))
     [above] = check([Gate(measure="fa_per_hour", max_upper=1.0)], [row])
-    assert "with more hours, the gate would more likely fail (about" in above.message
+    assert "more hours would probably make the gate fail" in above.message
 
 
 def test_a_plan_of_false_alarms_an_hour_is_in_hours():

@@ -101,7 +101,7 @@ METADATA = {  # metadata, column, error, message
         table("m", id=["a", "b", "a"], speaker=["A", "B", "C"]),
         "enroll",
         InputError,
-        "m: 1 id occurs more than once: a (row 0, row 2); each id may have one row only",
+        "m: 1 id occurs more than once: a (row 0, row 2); each id has one row: keep one of them",
     ),
     "no column": (
         UTT2SPK,

@@ -91,7 +91,7 @@ def test_as_in_the_issue(place, capsys):
     assert "share of variance" in said.out
     assert "claim: with training sets bootstrapped from this list (list.csv, sha256" in said.err
     assert (
-        "single runs: of 12 pairs of one run of new with one of old of the same training set"
+        "single runs: 12 pairs of one run of new and one run of old with the same training set"
         in said.err
     )
     assert "seed (2), training (3), units of the test: spk (20)" in said.err

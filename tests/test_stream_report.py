@@ -244,10 +244,10 @@ def test_the_advice_stands_first(swept):
     shown = " ".join(uncertain(best.value, best.lower, best.upper))
     assert line.text == f"margin, 2 questions a batch: {shown}"
     for other in own.others:
-        verb = "question a batch costs" if other.budget == 1 else "questions a batch cost"
-        more = " more ".join(uncertain(other.value, other.lower, other.upper))
-        assert f"{other.budget:g} {verb} {more}" in line.more
-    assert "random, " in line.more
+        asked = "question" if other.budget == 1 else "questions"
+        more = " higher ".join(uncertain(other.value, other.lower, other.upper))
+        assert f"With {other.budget:g} {asked} a batch, imlm is {more}" in line.more
+    assert "With random and " in line.more
     assert f"It is the best in {100 * round(over.best.best, 2):g}% of the replicates" in line.more
     shown = " ".join(uncertain(over.passive.value, over.passive.lower, over.passive.upper))
     assert f"The passive baseline has {shown}." in line.more
@@ -255,7 +255,9 @@ def test_the_advice_stands_first(swept):
     assert said.groups[0].summary == "Other strategies"
     imlm, cost = said.groups[0].folded
     assert imlm.text.startswith("random, ")
-    assert cost.text.startswith("leaves out the cost of questions; with random it is lowest at ")
+    assert cost.text.startswith(
+        "does not include the cost of questions; with random it is lowest at "
+    )
 
 
 def test_no_budget_pays_off_by_what_leaves_out_questions(swept):
@@ -270,10 +272,10 @@ def test_no_budget_pays_off_by_what_leaves_out_questions(swept):
     row = row_of(swept, "act_dcf", f"margin-{own.best.budget:g}")
     assert (line.look, line.chip) == ("open", "")
     assert line.text == (
-        f"leaves out the cost of questions; with margin it is lowest at {own.best.budget:g} "
+        f"does not include the cost of questions; with margin it is lowest at {own.best.budget:g} "
         f"questions a batch: {' '.join(uncertain(row.value, row.lower, row.upper))}"
     )
-    assert "try more" not in line.more
+    assert "try higher" not in line.more
     assert "inconclusive" not in line.more
 
 
@@ -298,7 +300,7 @@ def test_the_best_at_the_edge_says_to_try_more(swept):
     result = with_described(swept.result, SweepAdvice, advice)
     line = verdict.verdict(Story(result, ())).groups[0].lines[0]
     assert (line.look, line.chip) == ("open", "at the edge")
-    assert "It is the highest budget that was tried: try more." in line.more
+    assert "It is the highest budget that was tried: try higher budgets." in line.more
 
 
 @pytest.mark.parametrize(
@@ -529,8 +531,8 @@ def test_a_tie_with_another_strategy_does_not_undo_the_best_budget(swept):
     result = with_described(swept.result, SweepAdvice, advice)
     line = verdict.verdict(Story(result, ())).groups[0].lines[0]
     assert (line.look, line.chip) == ("good", "best")
-    assert f"random, {tie.budget:g} question" in line.more
-    assert ", costs the same in every replicate." in line.more
+    assert f"With random and {tie.budget:g} question" in line.more
+    assert " a batch, imlm is equal in every replicate." in line.more
 
 
 def test_systems_that_are_equal_are_the_same(files, run):

@@ -378,7 +378,7 @@ def test_changed_data_are_not_resumed(tmp_path, run, seeds):
     items.write_text("\n".join([lines[0], *reversed(lines[1:])]) + "\n")
     code, _, err = run("run", study, "-o", tmp_path / "run", "--resume")
     assert code == 2
-    assert "of another study: source.file names data that have changed since. Give it the" in err
+    assert "of another study: source.file names data that have changed since. Resume the run" in err
     assert tree(tmp_path / "run") == before  # which also names the data that the logs saw
 
 

@@ -313,16 +313,16 @@ def test_an_inner_best_says_what_its_neighbours_cost():
     assert [(o.budget, o.verdict) for o in advice.others] == [(2, "worse"), (8, "inconclusive")]
     assert advice.text == (
         "margin, 4 questions a batch: imlm 0.300 [0.290, 0.310], the best in 75% of replicates; "
-        "2 questions a batch cost 0.1000 more [0.0908, 0.1093]: worse; 8 questions a batch cost "
-        "0.010 more [-0.009, 0.020]: inconclusive"
+        "with 2 questions a batch, imlm is 0.1000 higher [0.0908, 0.1093]: worse; with 8 questions "
+        "a batch, imlm is 0.010 higher [-0.009, 0.020]: inconclusive"
     )
 
 
 @pytest.mark.parametrize(
     ("values", "edge", "end"),
     [
-        ([0.1, 0.2, 0.3], "lowest", "this is the lowest budget tried: try fewer"),
-        ([0.3, 0.2, 0.1], "highest", "this is the highest budget tried: try more"),
+        ([0.1, 0.2, 0.3], "lowest", "this is the lowest budget tried: try lower budgets"),
+        ([0.3, 0.2, 0.1], "highest", "this is the highest budget tried: try higher budgets"),
         ([0.3, 0.1, 0.2], "", "worse"),
     ],
 )
@@ -362,7 +362,7 @@ def test_what_is_undefined_is_never_the_best():
     [advice] = advice_of(rows)
     assert advice.best.budget == 2
     assert [p.best for p in advice.points] == [0, 0.5, 0.5]
-    assert "1 question a batch cannot be compared" in advice.text
+    assert "with 1 question a batch, imlm cannot be compared" in advice.text
 
 
 def test_strategies_are_held_against_each_other_each_at_its_best():
@@ -381,7 +381,8 @@ def test_strategies_are_held_against_each_other_each_at_its_best():
     assert [(o.strategy, o.budget, o.verdict) for o in both.others] == [("random", 4, "worse")]
     assert both.text == (
         "all strategies: margin, 2 questions a batch: imlm 0.300 [0.290, 0.310], the best in 100% "
-        "of replicates; random, 4 questions a batch, costs 0.0500 more [0.0414, 0.0585]: worse"
+        "of replicates; with random and 4 questions a batch, imlm is 0.0500 higher "
+        "[0.0414, 0.0585]: worse"
     )
     assert both.passive.value == 1.05
 
@@ -397,7 +398,7 @@ def test_an_exact_tie_is_the_same_and_not_inconclusive():
         ("entropy", "same"),
         ("random", "inconclusive"),
     ]
-    assert "entropy, 2 questions a batch, costs the same in every replicate; " in both.text
+    assert "with entropy and 2 questions a batch, imlm is equal in every replicate; " in both.text
 
 
 def test_what_leaves_out_questions_has_no_best_budget():
@@ -405,8 +406,8 @@ def test_what_leaves_out_questions_has_no_best_budget():
     [advice] = advice_of([row(b, v, [v, v + 0.01], measure="act_dcf") for b, v in values])
     assert (advice.best.budget, advice.edge) == (16, "")
     assert advice.text == (
-        "margin: act_dcf leaves out the cost of questions; it is lowest at 16 questions a batch: "
-        "0.1000 [0.1000, 0.1100]"
+        "margin: act_dcf does not include the cost of questions and is lowest at 16 questions a "
+        "batch: 0.1000 [0.1000, 0.1100]"
     )
 
 
@@ -546,7 +547,7 @@ def test_the_objective_that_is_named_is_advised_on(tmp_path, run, objective):
         objective != "act_dcf"
     )
     assert "of replicates" in first.text
-    assert ("leaves out the cost of questions" in first.text) == (objective == "act_dcf")
+    assert ("does not include the cost of questions" in first.text) == (objective == "act_dcf")
     page = (tmp_path / "run" / "report.html").read_text()
     assert f"Best budget by {objective}" in page
     assert f", {objective}: data</caption>" in page

@@ -89,9 +89,8 @@ class Formula(SphinxDirective):
         if naive := self.options.get("naive"):
             said += [nodes.Text("; naive: " if text else "Naive: "), nodes.math("", naive)]
         source = authors(measure.source)
-        origin = f"{'Source' if source[0].isupper() else 'Definition'}: {source}"
-        if source != "prices of the user":  # which is no source
-            said += nodes.Text(f". {origin}" if len(said) else origin)
+        origin = source.capitalize() if source.startswith("definition") else f"Source: {source}"
+        said += nodes.Text(f". {origin}" if len(said) else origin)
         return [term, nodes.definition("", said)]
 
 

@@ -35,8 +35,8 @@ FULLY_LABELLED = ("direct", "pooled", "ab", "soft")  # the soft estimator reads 
 REPLICATES = 500
 HEAD = "measure  estimator   true ratio  mean error  coverage  width"
 LINE = "{:8} {:10}  {:10.4f}  {:+10.4f}  {:8.3f}  {:5.3f}"
-CHOSEN_HEAD = "limit kept by  chosen  true rfpr above it  mean true rrecall"
-CHOSEN_LINE = "{:13}  {:6.3f}  {:17.3f}  {:17.4f}"
+CHOSEN_HEAD = "limit kept by  chosen  true rfpr above limit  mean true rrecall"
+CHOSEN_LINE = "{:13}  {:6.3f}  {:21.3f}  {:17.4f}"
 
 
 def true_ratio(traffic: pl.DataFrame, thresholds: dict[str, float], label: int) -> float:

@@ -104,6 +104,7 @@ MEANT = {  # the option that is meant by another word: the first one that a comm
     **dict.fromkeys(("n_boot", "n_bootstrap", "resample"), ("--replicates",)),
     **dict.fromkeys(("thread", "worker"), ("--jobs",)),
     **dict.fromkeys(("positive", "pos_label"), ("--target",)),
+    **dict.fromkeys(("cost_label", "cost_annotation", "cost_question"), ("--q",)),
     "unit": ("--unit",),
     "labels": ("--label",),
     "metric": ("--measure",),

@@ -205,11 +205,12 @@ def report(
     table: "Callable[[Outcome], list[Columns]] | None" = None,
     *,
     worst: bool = False,
+    notes: tuple[str, ...] = (),
 ) -> int:
     """Print the outcome, write its directory, and print advice; returns the exit code of its gates.
 
     `table`: function that makes the printed tables. Default: values and comparisons. `worst` items
-    are printed where no directory stores them.
+    are printed where no directory stores them. `notes` are printed before the advice.
     """
     from truecost import study
     from truecost.cli.tables import layout_of
@@ -243,7 +244,7 @@ def report(
         screen.tell(advised)
     if worst and target is None and not output.json:
         screen.show_worst(outcome)
-    for remark in (text for text in outcome.remarks if text not in advised):
+    for remark in (text for text in (*outcome.remarks, *notes) if text not in advised):
         screen.say(remark)
     screen.advise(outcome.problems)
     code = _judged(outcome, screen) if outcome.gates else 0

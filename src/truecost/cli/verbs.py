@@ -48,10 +48,11 @@ def ranked(study: "Study", keep_going: bool, output: Output) -> int:
         outcome = rank(study, progress, keep_going=keep_going)
     table = standings_table(outcome)
     tables = [table, *subsets_below(outcome)]
-    code = report(outcome, output, screen, lambda _: tables, worst=study.worst is not None)
-    if not output.json and (said := beside_board(outcome, table, output.output)):
-        screen.say(said)
-    return code
+    said = "" if output.json else beside_board(outcome, table, output.output)
+    worst = study.worst is not None
+    return report(
+        outcome, output, screen, lambda _: tables, worst=worst, notes=(said,) * bool(said)
+    )
 
 
 EXIT_INPUT = 3

@@ -157,7 +157,7 @@ def cost_measures(
     parts: tuple[str, ...],
     prices: Sequence[str],
     *,
-    source: str = "prices of the user",
+    source: str = "definition: amounts times the user's prices",
     intervals: Mapping[str, Rule] | None = None,
 ) -> tuple[Measure, ...]:
     """The cost measures of a task, in a currency.

@@ -260,6 +260,7 @@ def refuse_repeated(
     ids: pl.Series,
     rule: str = "each trial has one row: keep one of them",
     where: Callable[[int], str] | None = None,
+    mapped: bool = True,  # by --map id=COLUMN
 ) -> None:
     """Refuse ids that occur more than once, with the places of their rows where these are known."""
     hashes = np.sort(ids.hash(seed=0).to_numpy())  # as many hashes are as many ids: most often
@@ -268,7 +269,7 @@ def refuse_repeated(
     repeated = ids.filter(ids.is_duplicated()).unique().sort()
     occur = counted(len(repeated), "id", "occur")
     shown = repeated if where is None else _placed(ids, repeated, where)
-    if len(ids) >= 3 * (distinct := ids.n_unique()):
+    if mapped and len(ids) >= 3 * (distinct := ids.n_unique()):
         rule = f"{rule.partition(':')[0]}, but {len(ids)} rows have {counted(distinct, 'id')}: if "
         rule += "these are units, such as speakers, name another column with --map id=COLUMN"
     raise InputError(f"{source}: {occur} more than once: {first_five(shown)}; {rule}")
@@ -279,8 +280,7 @@ def refuse_repeated_rows(
 ) -> None:
     """Refuse rows with the same keys as another row, with both places of the first such pair.
 
-    `noun`: noun for a row; `rows`: rows of the table to which the keys belong. Default: all rows in
-    order.
+    `noun`: noun for a row; `rows`: rows of the table to which the keys belong. Default: all rows.
     """
     again = ~keys.select(pl.struct(pl.all()).is_first_distinct()).to_series()
     if not again.any():

@@ -191,11 +191,11 @@ def _too_few(gate: Gate, row: Row, found: Needed) -> str:
     if row.value is not None and (row.value - gate.limit) * (1 if gate.is_upper else -1) > 0:
         side = "above" if gate.is_upper else "below"
         here = found.hours or row.n_units
-        count = f" (about {two_digits(found.if_value - here):,} more)" if found.if_value else ""
+        count = f"about {two_digits(found.if_value - here):,} " if found.if_value else ""
         more = "hours" if found.hours else _units_name(row)
         return (
-            f"the value itself, {value}, lies {side} the limit {limit}, which lies in the "
-            f"interval: with more {more}, the gate would more likely fail{count}"
+            f"the value, {value}, is {side} the limit {limit}, but the interval contains the "
+            f"limit: {count}more {more} would probably make the gate fail"
         )
     if found.if_value is None:
         return (

@@ -170,7 +170,7 @@ def gather(
     if audio is not None:
         paths = joined.paths(audio, "--audio")
         recordings = sharing.each(sharing.Landmarks.of_file, paths, jobs)
-        looked.append(f"shared stretches of audio ({audio})")
+        looked.append(f"shared segments of audio ({audio})")
     given, scaled = _features(joined, features, audio, jobs), None
     notes: list[Finding] = []
     if given is not None:
@@ -181,7 +181,8 @@ def gather(
         keys.append(
             sharing.Keys(equal_rows(given), "features", "warning" if few else "leak", doubt)
         )
-        looked.append(f"copies by {number} features" + (f", near up to {near:g}" if near else ""))
+        distance = f"exact, or at a distance of up to {near:g}" if near else "exact"
+        looked.append(f"copies by {number} features ({distance})")
         if constant := scaled.constant:
             same = f"{counted(constant, 'feature', 'have')} one value in all samples and"
             said = f"{same} {'was' if constant == 1 else 'were'} left out"

@@ -51,15 +51,15 @@ def missing(axis: Axis, division: Division) -> list[Finding]:
         alone = known & (counts[folds].sum(axis=0) == 1)
         rare = known & ~alone & (counts[folds].sum(axis=0) < len(folds)) & counts[folds].any(axis=0)
         found = (
-            (alone, "only in one fold", "systems that are tested there did not learn it"),
-            (rare, "not in every fold", "the other folds do not test it"),
+            (alone, "only in one fold", "systems that are tested there did not learn {}"),
+            (rare, "not in every fold", "the other folds do not test {}"),
         )
     elif learnt and judged:
         there, here = counts[learnt].any(axis=0), counts[judged].any(axis=0)
         one, other = listing(division.named(judged)), listing(division.named(learnt))
         found = (
-            (known & here & ~there, f"in {one} and not in {other}", "systems do not learn it"),
-            (known & there & ~here, f"in {other} and not in {one}", "it is not tested"),
+            (known & here & ~there, f"in {one} and not in {other}", "systems do not learn {}"),
+            (known & there & ~here, f"in {other} and not in {one}", "no system is tested on {}"),
         )
     else:
         return []
@@ -81,9 +81,10 @@ def _missing(
         return []
     names = [axis.levels[k] for k in places]
     rule = "missing-classes" if axis.name == "label" else "missing-conditions"
+    are, them = ("is", "it") if len(names) == 1 else ("are", "them")
     message = (
-        f"{division.prefix}{_number(axis, names)} {'is' if len(names) == 1 else 'are'} {where}: "
-        f"{first_five(names)}; {so}: split anew (truecost protocol split), or collect more of it"
+        f"{division.prefix}{_number(axis, names)} {are} {where}: {first_five(names)}; "
+        f"{so.format(them)}: split anew (truecost protocol split) or collect more samples of {them}"
     )
     having = np.flatnonzero(counts[:, places].any(axis=1))
     return [warning(rule, message, division.named(having), names)]
@@ -101,7 +102,7 @@ def few_units(samples: Samples, division: Division) -> list[Finding]:
             if len(groups) < FEWEST_GROUPS:
                 message = (
                     f"{about}: {counted(len(groups), column)} ({first_five(groups)}); "
-                    f"with fewer than {FEWEST_GROUPS} a 95% interval covers less than 95%: "
+                    f"with fewer than {FEWEST_GROUPS}, a 95% interval may be too narrow: "
                     f"collect more, or cross-validate and pool"
                 )
                 findings.append(warning("too-few-units", message, sets, groups.tolist()))

@@ -144,7 +144,7 @@ def shared_groups(samples: Samples, division: Division, allowed: Sequence[str]) 
         examples = [f"{texts[rows[0]]} ({places(samples, division, rows)})" for rows in first]
         known = column in allowed
         remedy = (
-            f"allowed by --shared {column}: figures are valid for values of {column} in training"
+            f"allowed by --shared {column}: figures are valid only for a {column} of the training"
             if known
             else f"the evaluation is optimistic: keep each {column} in one set (truecost protocol "
             f"split FILE --map id=ID,group={column}), or use --shared {column} if every {column} "
@@ -216,7 +216,7 @@ def shared_sources(samples: Samples, division: Division) -> list[Finding]:
     ]
     column = samples.columns.get("source", "source")
     said = (
-        f"{counted(len(crossing), 'origin', 'have')} chunks or augmented copies",
+        f"{counted(len(crossing), 'source', 'have')} chunks or augmented copies",
         f"; column {column}; {counted(len(crossing.rows), 'sample')})",
         "the evaluation is optimistic: split first, then cut and augment, or split with "
         f"--map source={column}",
@@ -394,7 +394,7 @@ def shared_audio(
     sets = division.named(np.unique(division.codes[rows]))
     message = (
         f"{division.prefix}{counted(len(pairs), 'pair')} of recordings in different sets share a "
-        f"stretch of sound ({division.listed(sets)}): {listed(examples, len(pairs))}; they are cut "
+        f"segment of audio ({division.listed(sets)}): {listed(examples, len(pairs))}; they are cut "
         f"from one recording, or one is mixed into the other: split recordings first, then cut them"
     )
     return [Finding("shared-sources", "leak", message, sets, len(pairs), tuple(examples), rows)]

@@ -268,7 +268,8 @@ def _measures(story: Story) -> list[tuple[str, str]]:
             what = f"{measure.title}; {every[0].direction} is better"
             if len(naive) == 1 and (text := story.page.naive.said):
                 what += f"; {text.format(naive[0])}{shortest(of[naive[0]])}"
-            said.append((label, f"{what}. {authors(measure.source)}."))
+            source = authors(measure.source)
+            said.append((label, f"{what}. {source[:1].upper()}{source[1:]}."))
     return said
 
 

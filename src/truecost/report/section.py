@@ -53,7 +53,7 @@ class Sliders:
     thresholds : list of float
         Threshold at each step.
     per_hour : float
-        False alarms an hour where every nontarget is accepted; 0 where the hours are not known.
+        False alarms per hour where every nontarget is accepted; 0 where the hours are not known.
     systems : list of dict
         Rates of each system that has a colour: `system`, and at each step `miss` and `fa`.
     """

@@ -30,7 +30,7 @@ AT_AN_END = (
     "its range; collect more units"
 )
 NEVER_SEEN = 3.7  # -ln .025, and a little: what may be where nothing was counted
-FEW_UNITS = 20  # below this a percentile interval covers too little (0.92 at 20, 0.83 at 6 units)
+FEW_UNITS = 20  # below this a percentile interval covers too little (0.92 at 20, 0.83 at 5 units)
 FEW_KISH = 8  # effective units: below this a few of them carry the value (.90 at 10 speakers)
 ONE_KISH = 3  # below this one of them does
 FEW_LOSSES = 50  # trials of a class, one by one, in a mean of losses

@@ -223,8 +223,8 @@ def same_recipe(place: Path, now: Mapping[str, Any], joining: str) -> None:
     differ = [*_differences(then, {**now, joining: shared})]
     if differ:
         raise UsageError(
-            f"{place}: the run there is of another study: {'; '.join(differ)}. Give it the same "
-            f"study and data, or choose another --output"
+            f"{place}: the run there is of another study: {'; '.join(differ)}. Resume the run "
+            f"with the study and data that it began with, or choose another --output"
         )
     text = tomli_w.dumps({**now, joining: joined})
     if not place.exists() or place.read_text(encoding="utf-8") != text:

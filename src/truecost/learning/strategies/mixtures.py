@@ -287,15 +287,16 @@ STRATEGIES = {
     "split": Kind(
         "a share of the questions by one strategy, the rest by another",
         _split,
-        {**_PARTS, "share": "share of the first, from 0 to 1 (0.5)"},
+        {**_PARTS, "share": "share of the questions for the first strategy, from 0 to 1 (0.5)"},
     ),
     "plateau": Kind(
         "one strategy until most answers confirm the decisions, then another",
         _plateau,
         {
             **_PARTS,
-            "window": "batches over which the share of wrong decisions is taken (10)",
-            "limit": "share below which the second strategy is used, above 0 and below 1 (0.05)",
+            "window": "number of latest batches in which wrong decisions are counted (10)",
+            "limit": "share of wrong decisions below which the second strategy starts, above 0 and "
+            "below 1 (0.05)",
         },
     ),
     "MODULE:NAME": Kind(

@@ -316,12 +316,12 @@ def build_threshold(settings: Settings) -> VariableThreshold:
 
 STRATEGIES = {
     "k-centre": Kind(
-        "farthest from everything asked about so far",
+        "greatest distance to the nearest item asked about before",
         lambda given: KCentre(given.strategy, given.whole("memory", 1000, 1)),
-        {"memory": "number of the latest asked items that count (1000)"},
+        {"memory": "number of the latest asked items to compare with (1000)"},
     ),
     "density": Kind(
-        "uncertainty times density^beta",
+        "greatest uncertainty times density^beta (mean similarity to the items of the batch)",
         build_density,
         {
             "uncertainty": "least-confidence, margin or entropy (the default)",
@@ -335,7 +335,7 @@ STRATEGIES = {
         build_threshold,
         {
             "step": "relative fall of the limit after a question, above 0 and below 1 (0.01)",
-            "grow": "relative rise after any other item, above 0 (as step)",
+            "grow": "relative rise after any other item, above 0 (the value of step)",
             "spread": "standard deviation of a random factor of the limit (0; the paper's is 1)",
             "threshold": "the limit at the start (1)",
         },

@@ -372,7 +372,7 @@ def _best_of_many_advice(rows: Sequence[Estimate]) -> list[Problem]:
         if flag.name in row.flags:
             count, bound = row.counts["best_of"], row.counts.get("best_of_optimism")
             high = figure(bound or 0, scale_of(row.shown_in, True))
-            most = f", and at most {high} too good on average" if bound else ""
+            most = f": on average, such a best value is too good by at most {high}" if bound else ""
             of = f"; here {row.label} of {row.dims['system']} is the best of {count:g}{most}"
             return [Problem(kind="advice", message=flag.advice + of, rule=flag.rule)]
     return []

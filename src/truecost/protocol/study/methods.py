@@ -152,13 +152,13 @@ def _runs(method: MethodEstimate) -> str:
 def runs_sentence(found: SingleRuns) -> str:
     """The verdicts that single runs would have given, in a sentence."""
     share = {k: f"{100 * getattr(found, k) / found.pairs:.3g}%" for k in SIDES}
-    same = f" of the same {found.within} set" if found.within else ""
+    same = f" with the same {found.within} set" if found.within else ""
     where = "".join(f" ({v})" for v in found.dims.values())
     return (
-        f"single runs{where}: of {found.pairs} pairs of one run of {found.system} with one of "
-        f"{found.against}{same}, the test alone ({percent(found.level)} interval of "
-        f"{found.measure}) shows {found.system} better in {share['better']}, {found.against} "
-        f"better in {share['worse']}, and is inconclusive in {share['inconclusive']}"
+        f"single runs{where}: {found.pairs} pairs of one run of {found.system} and one run of "
+        f"{found.against}{same} were compared on the test data alone ({percent(found.level)} "
+        f"interval of {found.measure}): {found.system} is better in {share['better']} of the "
+        f"pairs, {found.against} in {share['worse']}, and {share['inconclusive']} are inconclusive"
     )
 
 
@@ -205,8 +205,8 @@ PAIRING = (
 )
 SAME_SETS = (
     "in every replicate, all methods have the same units of the test and the same training sets; a "
-    "training set is drawn with all its seeds, because runs with equal seeds, of two methods or of "
-    "two sets, are not a pair"
+    "training set is drawn with the runs of all its seeds, because runs with equal seeds are not a "
+    "pair if their methods or training sets differ"
 )
 COLUMNS = ("seed", "training")  # of the runs that `methods run` makes
 

@@ -243,7 +243,7 @@ def _judged(
         if judged and not below:
             remarks.append(
                 f"{where}the class was not predicted from {what}: {_figures(judged[0])}, where 1 "
-                f"is the naive baseline; that does not prove that there is no correlation"
+                f"is the naive baseline; this result does not prove that there is no correlation"
             )
         if not below:
             continue

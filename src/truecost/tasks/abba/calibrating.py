@@ -102,10 +102,10 @@ class MachineCalibration:
 
     @property
     def fitted(self) -> str:
-        """Name of the method in words, such as `spline (poly3 fell back in 5 of 5 folds)`."""
+        """Name of the method in words, such as `spline (poly3 was unsuitable in 5 of 5 folds)`."""
         fits = len(self.calibrators)
         where = f" in {self.fallbacks} of {fits} folds" if fits > 1 else ""
-        said = "a spline" if self.method == "poly3" else "poly3 fell back"
+        said = "replaced by a spline" if self.method == "poly3" else "poly3 was unsuitable"
         return f"{self.method} ({said}{where})" if self.fallbacks else self.method
 
     @property

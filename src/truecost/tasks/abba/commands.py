@@ -47,7 +47,7 @@ SIMULATED = {  # columns that only some simulations have, and their keys
     "log width": "mean_log_width",
     "coverage": "coverage",
     "bias of log": "bias_log",
-    "its error": "bias_log_error",
+    "SE of bias": "bias_log_error",
 }
 
 
@@ -106,7 +106,7 @@ def table_of(rows: "tuple[dict[str, Any], ...]") -> Columns:
         tuple(said.values()),
         tuple(tuple(cell[name] for name in names) for cell in cells),
         left=frozenset(said[name] for name in names if name in SETTINGS),
-        spare=("its error", "bias of log", "log width"),
+        spare=("SE of bias", "bias of log", "log width"),
         about=tuple(said[name] for name in names if name in SETTINGS[:-1]),
     )
 

@@ -204,8 +204,9 @@ def _table1(datasets: int, plan: Plan, progress: Progress) -> Found:
             for (measure, estimator), of in found.items()
         ]
     return rows, [
-        "Simulated with 500 and 5,000 streams an arm, and every accepted item labelled: the paper "
-        "does not define its column, and these numbers match all ten of its widths.",
+        "Simulated with 500 and 5,000 streams in each arm, and a label for every accepted item. "
+        "The paper does not define these two numbers; with them, all ten intervals have nearly the "
+        "printed width.",
         "ab: Poisson totals, or whole streams resampled, including streams without accepted items.",
         "ours: the median over the data sets, and in brackets the medians of the ends of their "
         "intervals.",
@@ -287,8 +288,9 @@ def _table2(datasets: int, plan: Plan, progress: Progress) -> Found:
         for (name, erring, measure), values in found.items()
     ]
     return rows, [
-        "The printed rows of M2 and M3 are reproduced if the machine errs on the items of A; with "
-        "B, as in the text, rRecall of M2 moves the other way.",
+        "The paper's values of M2 and M3 are reproduced if the machine errs on items of A. If it "
+        "errs on items of B, as the text of the paper states, rrecall of M2 is above the true "
+        "value instead of below it.",
         "ours: the mean over the data sets, and the range of 95% of them (interval in JSON).",
         "The label mix of the items that both models accept differs between the arms of this "
         "population, so the pooled estimate does not apply.",

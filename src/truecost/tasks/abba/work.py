@@ -236,12 +236,12 @@ def _improving(plane: Plane) -> Iterator[str]:
     """Remarks on thresholds that improve both ratios, on limits without effect, and on where to
     look next (not for a test set, which was not deployed).
     """
-    text = "no threshold of B improves both ratios"
+    text = "no threshold of B gives an rrecall of at least 1 and an rfpr of at most 1"
     if plane.better:
         lowest, highest = map(figure, plane.better)
-        text = f"thresholds of B from {lowest} to {highest} improve both ratios"
-        if lowest == highest:
-            text = f"the threshold {lowest} of B improves both ratios"
+        where = f"thresholds of B from {lowest} to {highest}"
+        where = f"the threshold {lowest} of B" if lowest == highest else where
+        text = f"at {where}, rrecall is at least 1 and rfpr at most 1"
     yield f"{plane.about}: {text} (by their values; their intervals are not considered)"
     if plane.deployed is None:
         return

@@ -241,7 +241,8 @@ def lifelong_table(table: Columns, rows: Sequence[Row]) -> Columns:
     areas = all(row.measure == AREA for row in rows)  # of all versions
     left = {"strategy": named, "version": areas}
     first = [n for n in FIRST if n in table.names and not left.get(n)]
-    kept = [name for name in table.names if name not in FIRST]
+    unnamed = "items" if areas and all(row.n_trials == 1 for row in rows) else ""  # no ids
+    kept = [name for name in table.names if name not in (*FIRST, unnamed)]
     names = (*first, *kept)
     scores = dict.fromkeys(r.parameters["variant"] for r in rows if "variant" in r.parameters)
     once = len(scores) == 1

@@ -58,7 +58,7 @@ def by_budget(story: Story) -> Section:
             f"; beyond the minimum of {objective}, which adds up both, more questions no "
             f"longer pay off"
         )
-    text += "; act_dcf leaves out the cost of questions."
+    text += "; act_dcf does not include the cost of questions."
     if any(r.dims.get("strategy") and asked(r) is None for r in story.whole):
         text += " The passive baseline is trained once and asks no questions."
     return Section("Questions and costs", text, tuple(drawings))

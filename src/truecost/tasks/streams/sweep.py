@@ -104,6 +104,7 @@ def is_swept(rows: Sequence[Row]) -> bool:
 UNDERSTATED = (
     "few units: replicates vary too little. Judge by the intervals, which account for this"
 )
+LEAVES_OUT = "does not include the cost of questions"
 BESIDE = "act_dcf"  # told beside the objective, as it leaves out the cost of questions
 MONEY = ("total_cost", "imlm_money")  # defined only where the person's hour has a price
 OBJECTIVES = (*MONEY, "imlm", "imlm_seconds")  # unless one is named the first with a value
@@ -296,22 +297,22 @@ def _text(advice: SweepAdvice, row: Estimate) -> str:
     found = " ".join(figures(row)).strip()
     if row.measure in WITHOUT_QUESTIONS and not advice.objective:
         end = "lowest" if row.direction == "lower" else "highest"
-        least = f"it is {end} at {questions(best.budget)}: {found}"
-        return f"{whose}: {row.measure}{where} leaves out the cost of questions; {least}"
+        least = f"and is {end} at {questions(best.budget)}: {found}"
+        return f"{whose}: {row.measure}{where} {LEAVES_OUT} {least}"
     share = ""
     if best.best is not None:
         share = f", the best in {percent(round(best.best, 2))} of replicates"
     said = [f"{whose}, {questions(best.budget)}: {row.measure}{where} {found}{share}"]
     for other in advice.others:
         name = questions(other.budget)
-        name = name if strategy else f"{other.strategy}, {name},"
+        name = name if strategy else f"{other.strategy} and {name}"
         scale = scale_of(row.shown_in, difference=True)
         more = uncertain(other.value, other.lower, other.upper, scale, apart=0.0)
-        said.append(against(other, name, more, one=not strategy or other.budget == 1))
+        said.append(f"with {name}, {against(other, row.measure, more)}")
     if shares_understate(advice):
         said.append(UNDERSTATED)
     if row.measure in WITHOUT_QUESTIONS:
-        said.append(f"{row.measure} leaves out the cost of questions")
+        said.append(f"{row.measure} {LEAVES_OUT}")
     if advice.edge:
         said.append(f"this is the {advice.edge} budget tried{budget_hint(advice.edge, best)}")
     return "; ".join(said)
@@ -323,23 +324,22 @@ def shares_understate(advice: SweepAdvice) -> bool:
 
 
 def budget_hint(edge: str, best: SweepPoint) -> str:
-    """A hint that a better budget may be outside the tried ones: `: try more`."""
+    """A hint that a better budget may be outside the tried ones: `: try higher budgets`."""
     if edge == "lowest" and not best.budget:
         return ""
-    return f": try {'fewer' if edge == 'lowest' else 'more'}"
+    return f": try {'lower' if edge == 'lowest' else 'higher'} budgets"
 
 
-def against(other: SweepDifference, name: str, figures: tuple[str, str], *, one: bool) -> str:
-    """The additional cost of another choice, in words: `8 questions a batch cost 0.01 more: worse`.
+def against(other: SweepDifference, measure: str, figures: tuple[str, str]) -> str:
+    """The value of another choice against the best, in words: `imlm is 0.01 higher: worse`.
 
-    The figures are its value and interval as a reader sees them.
+    The figures are the difference and its interval as a reader sees them.
     """
     if other.value is None:
-        return f"{name} cannot be compared"
-    verb = "costs" if one else "cost"
+        return f"{measure} cannot be compared"
     if other.verdict == "same":
-        return f"{name} {verb} the same in every replicate"
-    return f"{name} {verb} {' more '.join(figures).strip()}: {other.verdict}"
+        return f"{measure} is equal in every replicate"
+    return f"{measure} is {' higher '.join(figures).strip()}: {other.verdict}"
 
 
 def questions(budget: float | None) -> str:

@@ -24,6 +24,7 @@ from truecost.report.words import (
 from truecost.tasks.streams.advice import SweepAdvice, SweepPoint
 from truecost.tasks.streams.describing import OnlineDescription
 from truecost.tasks.streams.sweep import (
+    LEAVES_OUT,
     UNDERSTATED,
     WITHOUT_QUESTIONS,
     against,
@@ -252,11 +253,11 @@ def _advice(story: Story, own: SweepAdvice, over: SweepAdvice | None) -> Line:
     for other, named in others:
         name = questions(other.budget)
         if named:
-            name = f"{isolated(other.strategy)}, {name},"
+            name = f"{isolated(other.strategy)} and {name}"
         figures = uncertain(other.value, other.lower, other.upper, scale, apart=0.0)
-        said.append(f"{against(other, name, figures, one=named or other.budget == 1)}.")
+        said.append(f"With {name}, {against(other, own.measure, figures)}.")
     if own.measure in WITHOUT_QUESTIONS:
-        said.append(f"{own.measure} leaves out the cost of questions.")
+        said.append(f"{own.measure} {LEAVES_OUT}.")
     said += [_share(over or own), _edge_sentence(edge, best), _passive(own, row)]
     return Line(look, chip, own.measure, text, " ".join(filter(None, said)))
 
@@ -274,7 +275,7 @@ def _cost_free_best(own: SweepAdvice, row: Row | None) -> Line:
     """
     best = own.best
     where = "highest" if row is not None and row.direction == "higher" else "lowest"
-    text = f"leaves out the cost of questions; with {isolated(best.strategy)} it is {where} at "
+    text = f"{LEAVES_OUT}; with {isolated(best.strategy)} it is {where} at "
     text += questions(best.budget) + ("" if row is None else f": {value(row)}")
     return Line("open", "", own.measure, text, _passive(own, row))
 

@@ -132,7 +132,7 @@ MEASURES = (
     ),
     _of(
         *(bounded_wer, WORDS, "Bounded word error rate"),
-        *("errors over the largest possible number", _over("longest")),
+        *("definition: errors / largest possible number of errors", _over("longest")),
     ),
     _of(
         *(unit_accuracy, WORDS, "Unit accuracy", PAPER),

@@ -265,7 +265,7 @@ def _with_list(trials: "Trials", table: Table) -> "Trials":
             trials, Audio(said, total), table, "works with one unit column and no strata"
         )
     if name not in table.columns:
-        why = f"has no column {name}, which is the unit"
+        why = f"has no column {name} (the unit column of the trials)"
         return _summed(trials, Audio(said, total), table, why)
     labels, codes = encode(filled(table, name, "unit").to_numpy())
     own = np.asarray(trials.units[name][0])

@@ -48,7 +48,7 @@ def det(curves: Sequence[Curve], *, title: str = "", per_hour: float = 0.0) -> P
         for k, label in enumerate(("false-alarm rate", "miss rate"))
     )
     if per_hour:
-        x = replace(x, label=f"{x.label}; below: false alarms an hour", factor=per_hour)
+        x = replace(x, label=f"{x.label}; below: false alarms per hour", factor=per_hour)
     return _errors("det", curves, x, y, title=title)
 
 

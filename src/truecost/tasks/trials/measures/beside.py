@@ -263,8 +263,9 @@ MEASURES: tuple[Measure, ...] = (
         parse=_places,
         uses=("prior",),
         shown_in="percent",
-        advice="is valid only if users see k answers (then state the costs of a list without the "
-        "right answer and of a long list); otherwise compare by nec (Ferrer et al. 2024, 3.1)",
+        advice="is appropriate only if users see a list of k answers: then also state the cost of "
+        "a long list and of a list without the right answer. Otherwise, compare systems by nec "
+        "(Ferrer et al. 2024, 3.1)",
         rule="accuracy-without-reference",
     ),
     measure(

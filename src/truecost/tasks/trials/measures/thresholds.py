@@ -337,7 +337,7 @@ MEASURES = (
     measure(
         ("ranking", "audio"),
         miss_at_fa_per_hour,
-        "Miss rate at a number of false alarms an hour",
+        "Miss rate at a number of false alarms per hour",
         "paper 003, 3.1",
         Rule(rates=_at_rate_per_hour, joined="at"),
         detection=True,
@@ -351,8 +351,8 @@ MEASURES = (
     measure(
         ("decisions", "audio"),
         fa_per_hour,
-        "False alarms an hour",
-        "false alarms / hours of audio",
+        "False alarms per hour",
+        "definition: false alarms / hours of audio",
         Rule(rates=_heard),
         detection=True,
         errors="false_alarms",
