@@ -3,6 +3,7 @@
 A picture that has a namesake in the folder `narrow` is followed by that one, and the style sheet
 shows one of the two. A table of texts that is too wide becomes a list: each cell has the name of
 its column, which the style sheet writes before it. A table of figures stays a table, and scrolls.
+A long word of code breaks, which others do not.
 """
 
 from html import escape
@@ -15,6 +16,7 @@ from sphinx.transforms import SphinxTransform
 from sphinx.writers.html5 import HTML5Translator
 
 LETTERS = 44  # of a row of a table that fits on a phone
+WORD = 30  # letters of a word of code that fits
 
 
 class Narrow(SphinxTransform):
@@ -37,12 +39,15 @@ class Narrow(SphinxTransform):
 
 
 class Lists(SphinxTransform):
-    """Name the column of each cell of a wide table of texts."""
+    """Name the column of each cell of a wide table of texts, and mark long words of code."""
 
     default_priority: ClassVar = 850  # after references have their texts
 
     def apply(self) -> None:
-        """Change every such table of a page."""
+        """Change every such table and word of a page."""
+        for code in self.document.findall(nodes.literal):
+            if max(map(len, code.astext().split()), default=0) > WORD:
+                code["classes"].append("breaks")
         for table in self.document.findall(nodes.table):
             head, *rows = ([c.astext() for c in row] for row in table.findall(nodes.row))
             if table.next_node(nodes.thead) is None or not _wide_texts(rows):
