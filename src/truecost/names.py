@@ -18,6 +18,12 @@ ScoreType = Literal[
 ]
 Direction = Literal["higher", "lower"]
 Missing = Literal["error", "drop", "worst"]
+MISSING: dict[str, str] = {
+    "error": "stop",
+    "drop": "leave them out",
+    "worst": "the lowest score of the system for a target, the highest for a nontarget; an empty "
+    "output",
+}
 Annotators = Literal["votes", "any"]
 Outside = Literal["error", "drop"]
 Mismatch = Literal["error", "drop"]

@@ -213,7 +213,7 @@ class Measure:
     undefined : str
         Reason that readers see if the value is undefined.
     shown_in : {"", "percent", "currency"}
-        Unit that readers see. Values shown in percent are stored as shares.
+        Unit of measurement that readers see. Values shown in percent are stored as shares.
     task : str
         Task of the measure, if another task has a measure of the same name. Outside its task, the
         name is then `TASK/NAME`.

@@ -79,7 +79,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         Number of scored trials (a trial with a soft label counts once), and their name in the
         singular: `trial`, `utterance`, `sentence` or `recording`.
     shown_in : str
-        Unit that readers see: `percent` (the row has shares), a currency (`currency EUR`) or empty.
+        Unit of measurement: `percent` (stored as a share), a currency (`currency EUR`) or empty.
     counts : dict of str to float
         Counts behind the value, by name:
 

@@ -9,7 +9,7 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     """One line of a leaderboard: the rank of a system, and how certain it is.
 
     Comparisons of systems are corrected for the number of pairs (step-down procedure of Romano and
-    Wolf 2005): with the probability of the confidence level, no comparison wrongly calls a
+    Wolf 2005): with a probability equal to the confidence level, no comparison wrongly calls a
     system better.
 
     Attributes

@@ -341,8 +341,8 @@ def streams_of(
 ) -> list[Stream]:
     """Make the streams of a source for one seed.
 
-    There is one stream for each target, or a single stream if there are no targets. If the source
-    has a stream column, each value of the column has streams of its own.
+    There is one stream for each label to detect (`targets` of the source), or a single stream if
+    the source names none. If the source has a stream column, each value has streams of its own.
 
     Parameters
     ----------
@@ -362,7 +362,7 @@ def streams_of(
     Returns
     -------
     list of Stream
-        Streams in the order of the values of the stream column, then of the targets.
+        Streams in the order of the stream column of the items, then of the labels to detect.
     """
     return divided(read_items(source, seed), source, batch, seed, bootstrap, drop_last)
 

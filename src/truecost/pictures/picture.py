@@ -217,8 +217,8 @@ class Picture:
 
     @property
     def alternative(self) -> str:
-        """Text alternative for readers who cannot see the picture: title and labels of the first
-        marks.
+        """Text alternative for readers who cannot see the picture: the title, and the labels of
+        the first dozen marks.
         """
         found = [m.label for m in self.marks if m.label]
         said = "; ".join(found[:MOST_WORDS]) + ("; and more" if len(found) > MOST_WORDS else "")

@@ -65,7 +65,7 @@ NUMBER = re.compile(r"[-+\[\d][-+\d.,eE\[\]% ]*(?: pp)?|-?inf|nan|infinite|undef
 
 @dataclass(frozen=True)
 class Table:
-    """A table of texts with a caption: the numbers of a picture or a table of a report.
+    """A table with a caption, whose cells are texts: for the numbers of a picture, or in a report.
 
     Attributes
     ----------

@@ -73,7 +73,8 @@ class DataTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     classes: Annotated[
         tuple[str, ...],
         Option(
-            "Class names in the order of the score columns, comma-separated.",
+            "Class names, comma-separated, in the order of the score columns or of the cost "
+            "matrix.",
             read=names.words,
             needs={"type": CLASSES, "scores": ("one score a class",)},
         ),
@@ -88,11 +89,7 @@ class DataTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     accept: Annotated[float | None, options.ACCEPT] = None
     missing: Annotated[
         names.Missing | None,
-        Option(
-            "Missing scores or outputs: stop with an error (error), leave them out (drop), or take "
-            "the worst score of the system, or an empty output (worst).",
-            default="error",
-        ),
+        Option("Missing scores or outputs.", meanings=names.MISSING, default="error"),
     ] = None
     allow_duplicates: Annotated[
         bool | None, Option("Accept words and turns that occur twice at the same time.")

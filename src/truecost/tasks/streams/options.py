@@ -219,8 +219,8 @@ class StreamScoring:
         Kind of the scores, for `decision="bayes"`. True: probabilities of the target. False:
         log-likelihood ratios.
     tolerance : float, optional
-        Absolute error of a predicted number that costs as much as one annotation; above 0. Required
-        for numbers.
+        For predicted numbers, required: absolute error whose cost is that of one annotation; above
+        0.
     factors : {"batch", "stream", "seed", "batch,seed"}, optional
         Factor that is resampled for the intervals. `batch`: batches within each stream; for
         percentile intervals, moving blocks of batches. `stream`: streams. `seed`: runs.

@@ -67,7 +67,8 @@ def read(
         Event logs, one for each run, or folders of event logs.
     labels : str, Path or polars.DataFrame, optional
         Reference labels: a table with the columns `id` and `label`, optionally `stream`, and
-        further columns for subsets. Default: the labels of the predictions in the logs.
+        further columns for subsets. Default: the labels in the logs (`label`
+        of each event `predict`).
     name : str
         Name of the system.
     target : str, optional
