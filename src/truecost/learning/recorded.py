@@ -69,7 +69,7 @@ class RecordedExpert:
         version : int
             Version of the model that receives help.
         where : str or None
-            What the answers are about: `test`: the test set; `offline`: earlier data (offline
+            Subject of the answers: `test`: the test set; `offline`: earlier data (offline
             help); None: the data that the version learns from.
 
         Raises

@@ -321,7 +321,7 @@ STRATEGIES = {
         {"memory": "number of the latest asked items to compare with (1000)"},
     ),
     "density": Kind(
-        "greatest uncertainty times density^beta (mean similarity to the items of the batch)",
+        "greatest uncertainty times density^beta, where density is mean similarity to the batch",
         build_density,
         {
             "uncertainty": "least-confidence, margin or entropy (the default)",
