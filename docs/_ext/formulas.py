@@ -89,7 +89,11 @@ class Formula(SphinxDirective):
         if naive := self.options.get("naive"):
             said += [nodes.Text("; naive: " if text else "Naive: "), nodes.math("", naive)]
         source = authors(measure.source)
-        origin = source.capitalize() if source.startswith("definition") else f"Source: {source}"
+        origin = (
+            source[:1].upper() + source[1:]
+            if source.startswith("definition")
+            else f"Source: {source}"
+        )
         said += nodes.Text(f". {origin}" if len(said) else origin)
         return [term, nodes.definition("", said)]
 
