@@ -16,7 +16,7 @@ from sphinx.transforms import SphinxTransform
 from sphinx.writers.html5 import HTML5Translator
 
 LETTERS = 44  # of a row of a table that fits on a phone
-WORD = 30  # letters of a word of code that fits
+WORD, SHORT = 30, 24  # letters of a word of code that fits, and of code that stays on one line
 
 
 class Narrow(SphinxTransform):
@@ -46,8 +46,11 @@ class Lists(SphinxTransform):
     def apply(self) -> None:
         """Change every such table and word of a page."""
         for code in self.document.findall(nodes.literal):
-            if max(map(len, code.astext().split()), default=0) > WORD:
+            text = code.astext()
+            if max(map(len, text.split()), default=0) > WORD:
                 code["classes"].append("breaks")
+            elif len(text) <= SHORT:
+                code["classes"].append("whole")
         for table in self.document.findall(nodes.table):
             head, *rows = ([c.astext() for c in row] for row in table.findall(nodes.row))
             if table.next_node(nodes.thead) is None or not _wide_texts(rows):
