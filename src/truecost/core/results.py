@@ -260,8 +260,8 @@ class Estimate(Row, frozen=True, kw_only=True, eq=False):
     counted : str
         Hash of the counts from which the value is computed. Equal hashes mean equal counts.
     icc : float
-        Correlation within units, which the method `auto` assumes if the data are too few to
-        estimate it.
+        Correlation within units, which the default method of intervals (`auto`) assumes if the
+        data are too few to estimate it.
     resampling : str
         Description of the resampling. Only estimates with equal descriptions can be paired.
     """

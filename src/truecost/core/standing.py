@@ -9,8 +9,8 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     """One line of a leaderboard: the rank of a system, and how certain it is.
 
     Comparisons of systems are corrected for the number of pairs (step-down procedure of Romano and
-    Wolf 2005): with a probability of about the confidence level or more, no comparison
-    wrongly calls a system better.
+    Wolf 2005): at a confidence level of 95%, the probability that no comparison at all wrongly
+    calls a system better is about 95% or higher.
 
     Attributes
     ----------

@@ -229,7 +229,8 @@ class StreamScoring:
         Length of a window of the curves, in batches. Default: a twentieth of the batches of
         the longest stream, rounded up.
     item_seconds : float, optional
-        Time to inspect one item, in seconds. Default: mean measured time of an annotation.
+        Time that a person needs to inspect and label an item by hand, in seconds. Default: mean
+        measured time of an annotation in the log.
     before : tuple of (str, int)
         Labels made before each stream, if the logs do not contain them: pairs of a set (bootstrap,
         development, training or pretraining) and a number of labels.
