@@ -38,7 +38,7 @@ class Narrow(SphinxTransform):
                 wide.parent.insert(wide.parent.index(wide) + 1, narrow)
 
 
-class Lists(SphinxTransform):
+class Texts(SphinxTransform):
     """Name the column of each cell of a wide table of texts, and mark long words of code."""
 
     default_priority: ClassVar = 850  # after references have their texts
@@ -79,6 +79,6 @@ def _visit_entry(writer: HTML5Translator, cell: nodes.Element) -> None:
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the transforms."""
     app.add_transform(Narrow)
-    app.add_transform(Lists)
+    app.add_transform(Texts)
     app.add_node(nodes.entry, override=True, html=(_visit_entry, HTML5Translator.depart_entry))
     return {"parallel_read_safe": True}

@@ -157,9 +157,12 @@ def join_metadata(
     by = next((name for name in ("id", column) if name in there), there[0])
     known, wanted = metadata.texts(by, by), table.texts(column, column)
     rows = known.is_not_null().arg_true()
-    rule = "each id has one row: keep one of them"
     refuse_repeated(
-        *(file, known.drop_nulls(), rule, lambda row: metadata.where(int(rows[row]))), mapped=False
+        file,
+        known.drop_nulls(),
+        "each id has one row: keep one of them",
+        lambda row: metadata.where(int(rows[row])),
+        mapped=False,
     )
     absent = wanted.filter(~wanted.is_in(known.implode()).fill_null(value=False))
     if len(absent):

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from truecost.core.results import Comparison, Estimate
@@ -34,7 +35,6 @@ from truecost.tasks.lifelong.supervision import TASK
 from truecost.tasks.measures import find
 
 NAMED = {"id", "recording"}  # columns of a table of corrections
-ADAPTED = ("adapted_score", "penalised_score", "generalisation_gain")  # read the adapted output
 NOT_HERE = ("unit2", "weight", "stratum")  # keys of --map: items are resampled by one factor
 
 
@@ -98,7 +98,7 @@ def run_penalised(
             compared.setdefault(_row_key(comparison.system), comparison)
     before = given[0].base, given[0].corrected
     alike = [one.name for one in given if (one.base, one.corrected) == before]
-    same = {key: c.system for key, c in compared.items() if _identical(c.system, alike)}
+    same = {key: c.system for key, c in compared.items() if _identical(c, alike)}
     ordered = [row for name in names for row in rows.values() if row.dims["system"] == name]
     differing = tuple(c for key, c in compared.items() if key not in same)
     part = replace(parts[0], estimates=tuple(ordered), comparisons=differing)
@@ -111,9 +111,13 @@ def run_penalised(
     )
 
 
-def _identical(row: Estimate, alike: Sequence[str]) -> bool:
-    """Whether a row has the value of the first system, because it reads files that both have."""
-    return row.dims["system"] in alike and row.measure not in ADAPTED
+def _identical(found: Comparison, alike: Sequence[str]) -> bool:
+    """Whether a value is that of the first system, because it reads files that both have."""
+    one, first = found.system, found.baseline
+    equal = one.point == first.point and np.array_equal(
+        one.replicates, first.replicates, equal_nan=True
+    )
+    return equal and one.dims["system"] in alike
 
 
 def _not_compared(same: Sequence[Estimate], first: str) -> list[Problem]:
